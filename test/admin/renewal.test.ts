@@ -41,7 +41,7 @@ t.test('a renewed certificate that is refused stands on the first page until it 
   t.match(await ask(rig, '/metrics'), /callback_courier_certificate_renewal_refused 0\n/)
 
   const expired = await makeCertificate('x', { from: Date.now() - 9 * DAY_MS, until: Date.now() - DAY_MS })
-  const elsewhere = await makeCertificate('x', { host: 'www.example.com' })
+  const elsewhere = await makeCertificate('x', { hosts: ['www.example.com', '127.0.0.1'] })
   for (const [files, why] of [
     [{ cert: renewed.cert, key: old.key }, 'TLS_KEY_FILE is not the key of the first certificate'],
     [{ cert: renewed.cert }, /TLS_KEY_FILE names \S+key\.pem, which cannot be read \(ENOENT\)/],

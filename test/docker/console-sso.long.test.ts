@@ -78,7 +78,7 @@ t.test('the console behind Apache with OpenID Connect: the log names the user', 
   })
   const directory = t.testdir({})
   mkdirSync(join(directory, 'run'))
-  const { key, cert } = await createTestCertificate({ name: NAME, keyType: 'rsa' })
+  const { key, cert } = await createTestCertificate({ name: NAME, bits: 2048 })
   const files = { 'fullchain.pem': cert, 'privkey.pem': key }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
   const { state, issuer } = await startProvider(t, key)

@@ -287,7 +287,7 @@ t.test('one that clients would refuse is not taken while the one before is bette
     ['weak', { bits: 1024 }, /cannot be served/],
     [
       'elsewhere',
-      { host: 'www.example.com' },
+      { hosts: ['www.example.com', '127.0.0.1'] },
       /is for www\.example\.com, 127\.0\.0\.1, not for courier\.example\.com/,
     ],
   ] as const) {
@@ -315,8 +315,8 @@ t.test('one that clients would refuse is not taken while the one before is bette
 
 t.test('a pair for another name is taken where the one before was not for ours either', async t => {
   const [before, after] = await Promise.all([
-    makeCertificate('before', { host: 'old.example.com' }),
-    makeCertificate('after', { host: 'www.example.com' }),
+    makeCertificate('before', { hosts: ['old.example.com', '127.0.0.1'] }),
+    makeCertificate('after', { hosts: ['www.example.com', '127.0.0.1'] }),
   ])
   const path = folder(t)
   const { port, check, refused } = await serve(t, write(path, before))
