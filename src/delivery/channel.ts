@@ -225,7 +225,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   /**
    * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and no circuit is
-   * open. Carriers that rest are tried by one that is no code, and was not refused before, if there is one.
+   * open. Carriers that rest are tried by one to a known destination, if there is one, that is no code, and was not refused before.
    * @param noteNext is told when something gets a place that has none now.
    */
   function takeNext(
