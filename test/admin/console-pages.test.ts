@@ -26,18 +26,14 @@ async function consoleOf(given: Partial<ServiceView>, more: Partial<ConsoleOptio
   t.teardown(() => app.close())
   return async (url: string, body?: string, type = 'application/x-www-form-urlencoded') => {
     const headers = { host: 'localhost', ...(body !== undefined && { 'content-type': type }) }
-    const {
-      statusCode,
-      headers: head,
-      payload,
-    } = await app.inject({
+    const answer = await app.inject({
       method: body === undefined ? 'GET' : 'POST',
       url,
       headers,
       ...(body !== undefined && { payload: body }),
     })
-    const [, title = ''] = /<h1>(.*?)<\/h1>/.exec(payload) ?? []
-    return { status: statusCode, head, title, text: payload }
+    const [, title = ''] = /<h1>(.*?)<\/h1>/.exec(answer.payload) ?? []
+    return { status: answer.statusCode, head: answer.headers, title, text: answer.payload }
   }
 }
 

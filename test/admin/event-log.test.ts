@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { createEventLog } from '../../src/admin/event-log.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
-import { createEmitter, type EventOf, type ServiceEvent } from '../../src/events/events.ts'
+import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { quote, Sentence } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { everyEvent } from './every-event.ts'
@@ -13,7 +13,13 @@ import { everyEvent } from './every-event.ts'
 const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): readonly ServiceEvent[] => {
   switch (event.type) {
     case 'callback':
-      return event.method === 'GET' ? [{ ...event, isCheck: true, tookMs: 1.26 }] : refusedCallbacks(event)
+      return event.method === 'GET'
+        ? [{ ...event, isCheck: true, tookMs: 1.26 }]
+        : (['quota', 'unavailable', 'mailRecipient'] as const).map(reason => ({
+            ...event,
+            refusal: null,
+            answer: createAnswer(reason, `is ${reason}`),
+          }))
     case 'attempt':
       // What a provider calls ours of a single message or recipient is no error yet.
       return event.outcome.is === 'retry' && event.outcome.whose === 'ours'
@@ -43,14 +49,6 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
       return []
   }
 })
-
-function refusedCallbacks(event: EventOf<'callback'>): readonly ServiceEvent[] {
-  return (['quota', 'unavailable', 'mailRecipient'] as const).map(reason => ({
-    ...event,
-    refusal: null,
-    answer: createAnswer(reason, `is ${reason}`),
-  }))
-}
 
 /** Copies of a value in which one text, number or error is another, each by its path. */
 function variantsOf(value: unknown): readonly (readonly [path: string, variant: unknown])[] {

@@ -5,7 +5,8 @@ import { idleCarrier, viewOf } from '../rigs/view.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '+86*******8000' } as const
 const error = new Error('disk full')
-const callback = {
+/** One that is taken. */
+export const callback = {
   type: 'callback',
   channel: 'email',
   method: 'POST',
@@ -32,6 +33,14 @@ const receipt = {
   provider: 'twilio',
   providerId: 'SM1',
   errorCode: null,
+} as const
+const fact = {
+  type: 'fact',
+  kind: 'provider-down',
+  level: 'fail',
+  about: 'twilio',
+  scope: {},
+  whose: 'theirs',
 } as const
 const attempt = { type: 'attempt', message, attempts: 1, tookMs: 300 } as const
 
@@ -69,24 +78,8 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'over-quota', channel: 'email', kind: 'device-alert', quota: 'email-minute', to: 'a***' },
   ],
   fact: [
-    {
-      type: 'fact',
-      is: 'begun',
-      kind: 'provider-down',
-      level: 'fail',
-      about: 'twilio',
-      scope: {},
-      whose: 'theirs',
-    },
-    {
-      type: 'fact',
-      is: 'over',
-      kind: 'provider-down',
-      level: 'fail',
-      about: 'twilio',
-      scope: {},
-      whose: 'theirs',
-    },
+    { ...fact, is: 'begun' },
+    { ...fact, is: 'over' },
   ],
   newcomer: [{ type: 'newcomer', callingCode: '86', use: 2.5 }],
   'near-quota': [{ type: 'near-quota', channel: 'sms', quota: 'sms-minute', to: '+86*******8000' }],

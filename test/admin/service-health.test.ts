@@ -3,6 +3,7 @@ import { createServiceHealth } from '../../src/admin/service-health.ts'
 import type { EventOf } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
+import { callback as taken } from './every-event.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
 
@@ -23,20 +24,7 @@ function createRecord() {
     },
     callback(more: Partial<EventOf<'callback'>>) {
       pass()
-      health.handlers.callback?.({
-        type: 'callback',
-        channel: 'sms',
-        method: 'POST',
-        answer: { err_code: 0, err_msg: '' },
-        refusal: null,
-        knowsKey: true,
-        signature: 'right',
-        outdated: false,
-        kind: 'none',
-        tookMs: 1,
-        ids: [],
-        ...more,
-      })
+      health.handlers.callback?.({ ...taken, channel: 'sms', ...more })
       return health.ofChannel('sms')
     },
   }

@@ -13,10 +13,7 @@ async function start(at: string, settings: Settings) {
   const now = () => Date.now() + ahead
   const clocks = { wall: now, clock: { now: () => Math.round(now()) } }
   const rig = await startRig(t, settings, clocks)
-  const read = async (path: string) => {
-    const page = await fetch(`${rig.service().adminUrl}${path}`)
-    return readableText(await page.text()).replace(/\s+/g, ' ')
-  }
+  const read = async (path: string) => readableText(await rig.page(path)).replace(/\s+/g, ' ')
   return {
     rig,
     read,

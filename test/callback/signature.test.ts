@@ -18,15 +18,9 @@ t.test('the signature of the contract is right, in either case and any order of 
 })
 
 t.test('a known answer: SHA1 of corp id, Token and timestamp joined', async t => {
-  t.equal(
-    createHash('sha1').update('abc').digest('hex'),
-    'a9993e364706816aba3e25717850c26c9cd0d89d',
-    'FIPS 180-1 appendix A',
-  )
-  t.equal(
-    checkSignature('timestamp=c&signature=a9993e364706816aba3e25717850c26c9cd0d89d', 'a', ['b']).check,
-    'right',
-  )
+  // That of "abc": FIPS 180-1, appendix A.
+  const query = 'timestamp=c&signature=a9993e364706816aba3e25717850c26c9cd0d89d'
+  t.equal(checkSignature(query, 'a', ['b']).check, 'right')
 })
 
 t.test('the form-decoded, the percent-decoded and the raw timestamp count', async t => {

@@ -9,6 +9,9 @@ const without = (...names: readonly string[]) =>
 
 const namesOf = (more: object) => faultsIn({ ...enough, ...more }).map(line => line.split(' ')[0])
 
+/** Of what is right, what is warned of. */
+const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeFault)
+
 const EMAIL = ['EMAIL_TOKEN', 'SMTP_URL', 'MAIL_FROM']
 const SMS = ['SMS_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE']
 
@@ -209,7 +212,7 @@ t.test('a password crosses no network in the clear, unless a second setting says
     t.same(faultsIn({ ...enough, SMTP_URL: fine }), [], fine)
   const told = { ...enough, SMTP_URL: clear, SMTP_LOGIN_WITHOUT_TLS: 'on' }
   t.same(faultsIn(told), [])
-  t.match(load(told).warnings.map(describeFault), [/^SMTP_LOGIN_WITHOUT_TLS lets .*in the clear/])
+  t.match(said(told), [/^SMTP_LOGIN_WITHOUT_TLS lets .*in the clear/])
 })
 
 t.test('a user without a password needs a token, and a token needs a user without a password', async t => {
@@ -252,7 +255,6 @@ t.test('the mailbox of mails that came back needs a password or a token', async 
 })
 
 t.test('what works but should not stay so is said', async t => {
-  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeFault)
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLm\\NhJgFd' }), [/^EMAIL_TOKEN has a character/])
   t.same(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJ' }), [], 'sixteen characters will do')
@@ -286,14 +288,12 @@ BRAND_NAME = Example
 WEBOTP_DOMAIN="example.com
 hunter2secret"
 `
-  const said = load(enough, {
-    '.env': dotenv.replace('example.com\nhunter2secret', 'example.com'),
-  }).warnings.map(describeFault)
-  t.match(said, [
+  const warned = said({}, { '.env': dotenv.replace('example.com\nhunter2secret', 'example.com') })
+  t.match(warned, [
     /^line 2 of \.env sets nothing: write NAME=value/,
     /^line 4 of \.env .* names SMS_TOKEN: write SMS_TOKEN=/,
   ])
-  t.equal(said.length, 2)
+  t.equal(warned.length, 2)
   const faults = faultsIn({ ...enough, PORT: 'x' }, { '.env': dotenv })
   t.equal(
     faults.filter(each => each.startsWith('line ')).length,
@@ -307,7 +307,6 @@ hunter2secret"
 })
 
 t.test('a name that nobody reads is said, with the one that was probably meant', async t => {
-  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeFault)
   t.match(said({ SMTP_URLS: 'x' }), [/^SMTP_URLS is not a setting.*did you mean SMTP_URL\?/])
   t.match(said({ PUBLIC_ULR: 'x' }), [/did you mean PUBLIC_URL\?/])
   t.match(said({ TWILIO_FORM: 'x' }), [/did you mean TWILIO_FROM\?/])

@@ -54,19 +54,6 @@ t.test('whom a trial names, and the place of an entry that is none', async t => 
 
 t.test('quotas', async t => {
   const usual = load(enough).QUOTAS
-  t.same(usual, {
-    'recipient-10m': 5,
-    'recipient-day': 20,
-    'alarm-recipient-hour': 100,
-    'signup-domain-hour': 200,
-    'sms-newcomers-hour': 0,
-    'sms-prefix-10m': 50,
-    'sms-country-day': 0,
-    'sms-minute': 600,
-    'sms-day': 20_000,
-    'email-minute': 6000,
-    'email-day': 0,
-  })
   t.same(
     load({ ...enough, QUOTAS: Object.keys(allSettings.QUOTAS.parts ?? {}).join() }).QUOTAS,
     usual,

@@ -33,6 +33,9 @@ tencent:
     abroad: { template: "77" }
 `
 
+const filled = { params: { code: '123456', minute: '10' } }
+const china = { country: 'CN', to: '+8613711112222', locale: 'zh-CN', ...filled }
+
 const open = (t: Test, text: string) => {
   const path = join(t.testdir({ 'templates.yaml': text }), 'templates.yaml')
   const changes: (readonly YamlFault[])[] = []
@@ -47,17 +50,14 @@ const open = (t: Test, text: string) => {
     pollEveryMs: 5,
   })
   t.teardown(() => file.close())
-  return { file, path, changes }
+  /** The template of a code to China, unless `more` says otherwise. */
+  const use = (carrier: string, more = {}) => file.templateFor(carrier, outgoingSms({ ...china, ...more }))
+  return { file, path, changes, use }
 }
 
-const filled = { params: { code: '123456', minute: '10' } }
-const china = { country: 'CN', to: '+8613711112222', locale: 'zh-CN', ...filled }
-
 t.test('a message finds its template by carrier, kind, country and language, and fills it', async t => {
-  const { file } = open(t, FILE)
+  const { file, use } = open(t, FILE)
   t.same(file.faults(), [])
-  const use = (carrier: string, changes = {}) =>
-    file.templateFor(carrier, outgoingSms({ ...china, ...changes }))
   t.same(use('aliyun'), { template: 'SMS_123', signature: '示例', params: { code: '123456' } })
   t.same(use('tencent'), { template: '1110', params: ['123456', '10'] })
   const english = { template: 'SMS_1', params: { c: '123456', m: '10' } }
@@ -70,9 +70,7 @@ t.test('a message finds its template by carrier, kind, country and language, and
 })
 
 t.test('what has no template says why, without what the message says', async t => {
-  const { file } = open(t, FILE)
-  const why = (carrier: string, changes = {}) =>
-    file.templateFor(carrier, outgoingSms({ ...china, ...changes }))
+  const { use: why } = open(t, FILE)
   t.same(inEnglish(why('twilio')), { why: 'no template for login-code in China' })
   t.same(inEnglish(why('tencent', { country: 'DE' })), { why: 'no template for login-code outside China' })
   t.same(inEnglish(why('aliyun', { kind: 'plain' })), { why: 'no template for plain in China' })
@@ -83,9 +81,8 @@ t.test('what has no template says why, without what the message says', async t =
 })
 
 t.test('the signature of a plugin comes before that of the template', async t => {
-  const { file } = open(t, FILE)
-  const of = (carrier: string, pluginId: string) =>
-    file.templateFor(carrier, outgoingSms({ ...china, pluginId }))
+  const { file, use } = open(t, FILE)
+  const of = (carrier: string, pluginId: string) => use(carrier, { pluginId })
   t.match(of('aliyun', 'p1'), { signature: '插件' })
   t.match(of('tencent', 'p1'), { signature: '插件二' })
   t.match(of('aliyun', 'p2'), { signature: '示例' })
@@ -144,20 +141,19 @@ t.test('a fault names its line, and quotes no value', async t => {
 })
 
 t.test('a changed file is read again; a bad one leaves the last good one in force', async t => {
-  const { file, path, changes } = open(t, FILE)
-  const current = () => file.templateFor('aliyun', outgoingSms(china))
+  const { file, path, changes, use } = open(t, FILE)
   const change = async (text: string) => {
     const before = changes.length
     writeFileSync(path, text)
     await until(() => changes.length > before, 'the change')
   }
   await change(FILE.replace('SMS_123', 'SMS_4567'))
-  t.match(current(), { template: 'SMS_4567' })
+  t.match(use('aliyun'), { template: 'SMS_4567' })
   await change('aliyun: [')
-  t.match(current(), { template: 'SMS_4567' })
+  t.match(use('aliyun'), { template: 'SMS_4567' })
   t.match(file.faults(), [{ line: 1 }])
   await change(FILE)
-  t.match(current(), { template: 'SMS_123' })
+  t.match(use('aliyun'), { template: 'SMS_123' })
   t.same(file.faults(), [])
   t.match(changes, [[], [{ line: 1 }], []])
 })

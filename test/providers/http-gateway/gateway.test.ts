@@ -36,9 +36,23 @@ function expectedOf(meaning: NonNullable<GatewayAnswer['codes']>[string]): Retur
   return { verdict: meaning, scope: usual[meaning as keyof typeof usual] ?? meaning }
 }
 
+/** Settings of both channels, without a carrier of SMS. */
+const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
 const abort = () => new AbortController().signal
 /** A file with one gateway, `g`. */
 const file = (gateway: Readonly<Record<string, unknown>>): string => stringify({ g: gateway })
+
+/** A provider by a file with one gateway, for as long as the test lasts. */
+function openFile(
+  t: Test,
+  gateway: Readonly<Record<string, unknown>>,
+  secrets: Readonly<Record<string, string>> = {},
+  changes: Parameters<typeof open>[2] = {},
+) {
+  const provider = open(gatewayOf(file(gateway)), secrets, changes)
+  t.teardown(() => provider.close())
+  return provider
+}
 
 /** A server that takes everything, and keeps what it got. */
 async function startSink(t: Test, answer = '{"id":"m1"}', status = 200) {
@@ -63,10 +77,8 @@ t.test(
     const nasty = `"\\&<>'{{ secrets.key }}\r\nX: y%0a=1&to=2 中文😀\u0000`
     const { url, got } = await startSink(t)
     const send = async (request: Readonly<Record<string, unknown>>) => {
-      const gateway = gatewayOf(file({ request: { url: `${url}/send`, ...request } }))
-      const provider = open(gateway, { key: 'k:1' })
+      const provider = openFile(t, { request: { url: `${url}/send`, ...request } }, { key: 'k:1' })
       t.match(await provider.send(sms({ text: () => nasty }), abort()), { is: 'sent' })
-      await provider.close()
       const last = got.at(-1)
       if (last === undefined) throw new Error('nothing came')
       return last
@@ -104,9 +116,12 @@ t.test('what a message leaves open is empty, and what is left of its life is a s
     report: '{% if report_url %}to {{ report_url }}{% endif %}',
   }
   const at = 1_790_000_000_000
-  const gateway = gatewayOf(file({ request: { url, form } }))
-  const provider = open(gateway, {}, { clock: { now: () => at }, reportUrl: undefined })
-  t.teardown(() => provider.close())
+  const provider = openFile(
+    t,
+    { request: { url, form } },
+    {},
+    { clock: { now: () => at }, reportUrl: undefined },
+  )
   for (const leftMs of [179_999, 59_999, 500])
     await provider.send(sms({ expiresAt: at + leftMs, sender: undefined }), abort())
   const forms = got.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))
@@ -120,9 +135,8 @@ t.test('numbers and switches are said as such, whatever else a request says', as
     ['code 1', false],
     ['验证码 1', true],
   ] as const) {
-    const provider = open(gatewayOf(file({ request: { url, json } })), {}, { clock: { now: () => 0 } })
+    const provider = openFile(t, { request: { url, json } }, {}, { clock: { now: () => 0 } })
     await provider.send(sms({ text: () => text, expiresAt: 90_000 }), abort())
-    await provider.close()
     t.same(JSON.parse(got.at(-1)?.body ?? ''), { unicode, seconds: 90, minutes: 1 })
   }
 })
@@ -130,8 +144,7 @@ t.test('numbers and switches are said as such, whatever else a request says', as
 t.test('a code of letters is taken out of what a gateway says', async t => {
   const { url } = await startSink(t, '{"code":"x","why":"QWERTY is a word"}')
   const answer = { code: '/code', words: '/why', codes: { x: 'ours' } }
-  const provider = open(gatewayOf(file({ request: { url, json: '{}' }, answer })), {})
-  t.teardown(() => provider.close())
+  const provider = openFile(t, { request: { url, json: '{}' }, answer })
   t.match(inEnglish(await provider.send(sms({ params: { code: 'QWERTY' } }), abort())), {
     reply: '… is a word',
   })
@@ -156,12 +169,8 @@ t.test(
   'no value leads a request elsewhere: in a path it is one part, and none that is a step up',
   async t => {
     const { url, got } = await startSink(t)
-    const send = async (place: string, code: string) => {
-      const provider = open(gatewayOf(file({ request: { url: `${url}${place}`, json: '{}' } })), {})
-      const outcome = await provider.send(sms({ params: { code } }), abort())
-      await provider.close()
-      return outcome
-    }
+    const send = (place: string, code: string) =>
+      openFile(t, { request: { url: `${url}${place}`, json: '{}' } }).send(sms({ params: { code } }), abort())
     for (const [place, code] of [
       ['/v1/{{ params.code }}/send', '..'],
       ['/v1/{{ params.code }}', '.'],
@@ -247,7 +256,6 @@ t.test(
   async t => {
     const gateways = `${readExample('vonage', 'https://rest.nexmo.com')}\n${readExample('infobip', 'https://x.api.infobip.com')}`
     const secrets = JSON.stringify({ ...EXAMPLES.vonage.secrets, ...EXAMPLES.infobip.secrets })
-    const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
     const given = { ...alone, SMS_GATEWAYS_FILE: 'g.yaml', SMS_GATEWAY_SECRETS_FILE: 's.json' }
     const files = { 'g.yaml': gateways, 's.json': secrets }
     t.match(faultsIn(given, files), [/^SMS_ROUTES is missing.*SMS_ROUTES=\*=vonage,infobip$/])
@@ -377,8 +385,7 @@ t.test('our id may also stand in the URL of a report; a list of reports is read 
 
 t.test('no redirect is followed, and a template carrier gets its template', async t => {
   const { url, got } = await startSink(t, 'moved', 307)
-  const moved = open(gatewayOf(file({ request: { url, json: '{"t": "{{ text }}"}' } })), {})
-  t.teardown(() => moved.close())
+  const moved = openFile(t, { request: { url, json: '{"t": "{{ text }}"}' } })
   t.match(await moved.send(sms(), abort()), { is: 'retry', whose: 'ours', code: 'http-307' })
   t.equal(got.length, 1)
   t.equal(got[0]?.url, '/')
@@ -387,17 +394,15 @@ t.test('no redirect is followed, and a template carrier gets its template', asyn
     url,
     json: '{"t": "{{ template.id }}", "v": ["{{ template.params.c }}"], "p": "{{ params.code }}"}',
   }
-  const gateway = gatewayOf(file({ request }))
   const text = (): string => t.fail('a gateway with templates asks for no text') as never
   const templates = { templateFor: () => ({ template: 'T1', params: { c: CODE } }) }
-  const mapped = open(gateway, {}, { templates })
+  const mapped = openFile(t, { request }, {}, { templates })
   t.equal(mapped.fits?.(sms({ text })), null)
   await mapped.send(sms({ text }), abort())
   t.same(JSON.parse(got.at(-1)?.body ?? ''), { t: 'T1', v: [CODE], p: CODE })
   const misfit = mapped.fits?.(sms({ params: {} }))
   t.equal(String(misfit), 'its request says params.code, which the message does not have')
-  t.match(open(gateway, {}).fits?.(sms()), /SMS_TEMPLATES_FILE names no templates/)
-  await mapped.close()
+  t.match(openFile(t, { request }).fits?.(sms()), /SMS_TEMPLATES_FILE names no templates/)
 })
 
 t.test('check says whether the login works, or that nobody can know', async t => {
@@ -405,7 +410,6 @@ t.test('check says whether the login works, or that nobody can know', async t =>
   const server = await startServer(dialect)
   t.teardown(() => server.standIn.close())
   const run = async (changes: Readonly<Record<string, string>>) => {
-    const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
     const config = load({
       ...alone,
       SMS_GATEWAYS: readExample('vonage', server.url),
@@ -439,23 +443,15 @@ t.test('check says whether the login works, or that nobody can know', async t =>
 
 t.test('digests that gateways sign with, the moment and a word of chance', async t => {
   const { url, got } = await startSink(t)
-  const gateway = gatewayOf(
-    file({
-      request: {
-        url,
-        form: {
-          md5: '{{ number | md5 }}',
-          sha1: '{% capture all %}to{{ number }}{% endcapture %}{{ all | append: secrets.key | sha1 }}',
-          hmac: '{{ number | hmac_sha1: secrets.key }}',
-          wsse: '{{ nonce | append: now | append: secrets.key | sha256 | base64_encode }}',
-          nonce: '{{ nonce }}',
-          now: '{{ now }}',
-        },
-      },
-    }),
-  )
-  const provider = open(gateway, { key: 'k1' })
-  t.teardown(() => provider.close())
+  const form = {
+    md5: '{{ number | md5 }}',
+    sha1: '{% capture all %}to{{ number }}{% endcapture %}{{ all | append: secrets.key | sha1 }}',
+    hmac: '{{ number | hmac_sha1: secrets.key }}',
+    wsse: '{{ nonce | append: now | append: secrets.key | sha256 | base64_encode }}',
+    nonce: '{{ nonce }}',
+    now: '{{ now }}',
+  }
+  const provider = openFile(t, { request: { url, form } }, { key: 'k1' })
   await provider.send(sms(), abort())
   await provider.send(sms(), abort())
   const [first, second] = got.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))

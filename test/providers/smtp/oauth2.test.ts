@@ -1,14 +1,27 @@
 import { SMTPServer } from 'smtp-server'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { inEnglish } from '../../language/english.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { listen } from '../../rigs/listen.ts'
-import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'
+import {
+  CLIENT,
+  startTokenEndpoint,
+  type TokenAct,
+  type TokenEndpointOptions,
+} from '../../rigs/token-endpoint.ts'
 import { until } from '../../rigs/until.ts'
 import { openTokens, startOauth2, USER } from './oauth2.ts'
 import { createSmtpServer, mail, openSmtp } from './rig.ts'
 
 const signal = new AbortController().signal
+
+/** A token endpoint, and the tokens that come from it. */
+async function startTokens(t: Test, options: TokenEndpointOptions, now?: () => number) {
+  const endpoint = await startTokenEndpoint(options)
+  const tokens = openTokens(endpoint, { ...(now && { now }) })
+  t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+  return { endpoint, tokens }
+}
 
 t.test('the client asks for itself, and the token is the login', async t => {
   const { endpoint, server, provider } = await startOauth2(t)
@@ -35,10 +48,8 @@ t.test('all connections share one token, however many ask at once', async t => {
 })
 
 t.test('a token is renewed before it ends, and nobody waits for that', async t => {
-  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
   let now = 1_000_000
-  const tokens = openTokens(endpoint, { now: () => now })
-  t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+  const { endpoint, tokens } = await startTokens(t, { expiresIn: 3600 }, () => now)
   const first = await tokens.getToken()
   t.match(first, { token: endpoint.issued[0], expiresAt: 4_600_000 })
   now += 3600 * 700
@@ -80,25 +91,20 @@ t.test('a token lives from when it was asked for, and not from when it came', as
 })
 
 t.test('the latest tokens are kept secret, and the client’s secret always', async t => {
-  const endpoint = await startTokenEndpoint({ expiresIn: 60 })
   let now = 0
-  const tokens = openTokens(endpoint, { now: () => now })
+  const { endpoint, tokens } = await startTokens(t, { expiresIn: 60 }, () => now)
   for (let n = 0; n < 22; n += 1) {
     await tokens.getToken()
     now += 60_000
   }
   t.same(tokens.secrets(), [CLIENT.secret, ...endpoint.issued.slice(-20)])
-  await Promise.all([tokens.close(), endpoint.close()])
 })
 
 t.test('a refusal of the token endpoint is explained', async t => {
   const refused = async (status: number, error: string, options: { refreshToken?: string } = {}) => {
-    const endpoint = await startTokenEndpoint(options)
+    const { endpoint, tokens } = await startTokens(t, options)
     endpoint.act = { is: 'answer', status, body: JSON.stringify({ error }), headers: { 'retry-after': '7' } }
-    const tokens = openTokens(endpoint)
-    const answer = await tokens.getToken()
-    await Promise.all([tokens.close(), endpoint.close()])
-    return answer
+    return tokens.getToken()
   }
   t.match(await refused(400, 'invalid_grant', { refreshToken: 'r' }), { what: /refuses the refresh token$/ })
   const ours = await refused(400, 'invalid_grant')
@@ -119,10 +125,8 @@ t.test('how long a token is good, as servers say it or do not', async t => {
     ['soon', 3600],
     [1e99, 86_400],
   ] as const) {
-    const endpoint = await startTokenEndpoint({ expiresIn })
-    const tokens = openTokens(endpoint, { now: () => 0 })
+    const { tokens } = await startTokens(t, { expiresIn }, () => 0)
     t.match(await tokens.getToken(), { expiresAt: expected * 1000 }, String(expiresIn))
-    await Promise.all([tokens.close(), endpoint.close()])
   }
 })
 
@@ -131,10 +135,9 @@ t.test('a refresh token that the server replaces is not used again, and one that
     [true, ['canary-first', 'canary-rotated-x', 'canary-rotated-xx']],
     [false, ['canary-first', 'canary-first', 'canary-first']],
   ] as const) {
-    const endpoint = await startTokenEndpoint({ expiresIn: 60, refreshToken: 'canary-first', rotates })
     let now = 0
-    const tokens = openTokens(endpoint, { now: () => now })
-    t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+    const options = { expiresIn: 60, refreshToken: 'canary-first', rotates }
+    const { endpoint, tokens } = await startTokens(t, options, () => now)
     for (; now < 180_000; now += 60_000)
       t.match(await tokens.getToken(), { token: endpoint.issued[now / 60_000] })
     t.same(
@@ -294,9 +297,8 @@ t.test('what servers repeat of client and token is not said again', async t => {
 })
 
 t.test('another implementation of XOAUTH2 takes it over STARTTLS', async t => {
-  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  const { endpoint, tokens } = await startTokens(t, { expiresIn: 3600 })
   const certificate = await createTestCertificate()
-  const tokens = openTokens(endpoint)
   await tokens.getToken()
   const users: unknown[] = []
   const server = new SMTPServer({
@@ -320,7 +322,7 @@ t.test('another implementation of XOAUTH2 takes it over STARTTLS', async t => {
     accessTokens: tokens,
     tls: { ca: certificate.cert },
   })
-  t.teardown(() => Promise.all([provider.close(), endpoint.close()]))
+  t.teardown(() => provider.close())
   t.match(await provider.send(mail(), signal), { is: 'sent' })
   t.same(users, [{ user: USER, secure: true }])
   t.equal(endpoint.requests.length, 2)

@@ -29,13 +29,8 @@ export async function startOauth2(
   {
     challenges = false,
     connections = 1,
-    query = '?ignoreTLS=true',
     ...options
-  }: TokenEndpointOptions & {
-    readonly challenges?: boolean
-    readonly connections?: number
-    readonly query?: string
-  } = {},
+  }: TokenEndpointOptions & { readonly challenges?: boolean; readonly connections?: number } = {},
 ) {
   const endpoint = await startTokenEndpoint({ expiresIn: 3600, ...options })
   const revoked = new Set<string>()
@@ -45,7 +40,7 @@ export async function startOauth2(
   const { port } = await server.listen()
   const tokens = openTokens(endpoint)
   const provider = openSmtp({
-    url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}${query}`,
+    url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}?ignoreTLS=true`,
     connections,
     bounceTo: USER,
     accessTokens: tokens,

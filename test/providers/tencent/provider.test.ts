@@ -57,8 +57,6 @@ t.test('an answer of the API means', async t => {
       { is: 'limit', scope: 'recipient', retryAfterMs: 3_600_000 },
     ],
     [inRow('LimitExceeded.PhoneNumberDailyLimit'), { is: 'limit', scope: 'recipient' }],
-    [refuse('LimitExceeded.AppDailyLimit'), { is: 'limit', scope: 'account' }],
-    [refuse('LimitExceeded.AppGlobalDailyLimit'), { is: 'limit', scope: 'country' }],
     [refuse('LimitExceeded.NewPhoneNumberRule'), { is: 'limit', scope: 'recipient' }],
     [refuse('LimitExceeded.NewRule'), { is: 'limit', scope: 'account' }],
     [refuse('RequestLimitExceeded.New'), { whose: 'later', scope: 'account', overload: 'requests' }],
@@ -193,7 +191,11 @@ t.test('the limits of a number, and a signature of each kind of wrong', async t 
     ['LimitExceeded.AppGlobalDailyLimit', 'country'],
   ] as const) {
     server.fault = () => refuse(code)
-    t.match(await send(message()), { scope, retryAfterMs: 3_600_000 }, 'which the operator may raise')
+    t.match(
+      await send(message()),
+      { is: 'limit', scope, retryAfterMs: 3_600_000 },
+      'which the operator may raise',
+    )
   }
   server.fault = undefined
   for (const [settings, code] of [

@@ -41,7 +41,7 @@ t.test('each setting reaches Twilio, and reports are proved by the Auth Token al
     ],
   ] as const) {
     const request = await sendWith(t, { PUBLIC_URL: 'https://courier.example.com', ...settings })
-    t.equal(request?.username, username)
+    t.match(request, { username, authorized: true, url: new RegExp(ACCOUNT_SID) })
     t.match(request?.form, form)
   }
 })
