@@ -126,9 +126,10 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
   async function callBehind<T>(url: string, sql: string, waits: string, call: () => Promise<T>): Promise<T> {
     const other = await connectTo(url)
     await other.query(`BEGIN; ${sql}`)
-    const answer = call()
+    let hasEnded = false
+    const answer = call().finally(() => (hasEnded = true))
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '${waits}%'`
-    await until(async () => (await askPostgres(url, waiting)).length === 1, 'it waits')
+    await until(async () => hasEnded || (await askPostgres(url, waiting)).length === 1, 'it waits')
     await other.query('COMMIT')
     await other.end()
     return answer
