@@ -16,15 +16,6 @@ t.test('what may have been sent, and waits in memory when its life ends, is unkn
   t.equal(provider.asked.length, 2)
 })
 
-t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {
-  const { provider, accept, view, clock } = await openBusy(t, { leaseMs: 400_040 }, { lifeMs: 600_000 })
-  const { acceptance } = await accept({ lifeMs: 20 })
-  clock.advance(20)
-  await until('it has expired', async () => (await view(acceptance.message.id)).state === 'expired')
-  t.equal(provider.asked.length, 1)
-  provider.asked[0]?.answer(SENT)
-})
-
 t.test('what waits in memory goes back to the store before its lease runs out', async t => {
   const given: string[] = []
   const { provider, accept, view, clock } = await openBusy(t, {

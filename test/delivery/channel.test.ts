@@ -178,8 +178,10 @@ t.test('what is sent makes no look at the store', async t => {
   await time.pass(3000)
   t.same(claimed, [0, 1250, 2500, 3750], 'the store was empty')
   await delivery.stop(0, 0)
+  delivery.wake('email')
   await time.pass(10_000)
   t.equal(claimed.length, 4, 'after the end nobody looks')
+  t.equal(delivery.reservePlace('email', 'code', ''), undefined, 'and nothing has a place')
 })
 
 t.test('a call that has ended in time is not aborted at its limit', async t => {

@@ -89,17 +89,6 @@ t.test('ending waits for a claim that is under way, and gives back what it bring
   t.equal(provider.asked.length, 0)
 })
 
-t.test('after the end nothing has a place, and nothing is claimed', async t => {
-  const { delivery, provider, store } = await openRig(t)
-  delivery.start()
-  await delivery.stop(100, 100)
-  t.equal(delivery.reservePlace('email', 'code', ''), undefined)
-  await store()
-  delivery.wake('email')
-  await pause(50)
-  t.equal(provider.asked.length, 0)
-})
-
 t.test('a callback that is stored while it ends waits no longer than the end', async t => {
   const { delivery, store, verdicts } = await openBusy(t)
   const stop = delivery.stop(50, 50)

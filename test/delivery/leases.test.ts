@@ -46,20 +46,6 @@ t.test('two loops on one store send each message once', async t => {
   t.equal(new Set(ids).size, 200)
 })
 
-t.test('what another process stores is seen, even when nothing is known to be due for long', async t => {
-  const rig = await openRig(t)
-  const { message } = await rig.store({ code: 'later' })
-  const [claimed] = (await rig.outbox.claim('email', 1, 60_000)).messages
-  t.equal(claimed?.id, message.id)
-  if (claimed === undefined) return
-  await rig.outbox.settle(message.id, claimed.lease, { to: 'queued', dueAt: rig.clock.now() + 300_000 })
-  rig.delivery.start()
-  await pause(100)
-  const other = await rig.store({ code: 'now' })
-  await until('it is sent', async () => (await rig.view(other.message.id)).state === 'sent')
-  t.match(await rig.view(message.id), { state: 'queued' })
-})
-
 t.test(
   'what a channel has left behind that is switched off ends with its life, or is taken over',
   async t => {

@@ -1,10 +1,9 @@
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
-import { device, large, quick, second, subscribed } from './line.ts'
+import { connecting, device, large, quick, second, subscribed } from './line.ts'
 
 t.test('the client authenticates, subscribes to each topic, and hands on the messages', async t => {
-  const { server, reporter, messages, contract, ready, until, client } = await subscribed(t)
-  await ready()
+  const { server, reporter, messages, contract, until, client } = await subscribed(t)
   t.same([...server.statistics().topics].sort(), [
     '/device-biz/state/product',
     '/device/alert/product/+',
@@ -25,7 +24,7 @@ t.test(
   'messages arrive cut at any byte, without separators, under msgId, on the stream of the authentication',
   async t => {
     for (const on of ['subscription', 'authentication'] as const) {
-      const { server, reporter, ids, malformed, until, client } = await subscribed(t)
+      const { server, reporter, ids, malformed, until, client } = await connecting(t)
       client.stop()
       Object.assign(server.variant, { idKey: 'msgId', on, separator: '' })
       server.setFault('chunks', true)
@@ -44,8 +43,7 @@ t.test(
 )
 
 t.test('a message that cannot be used is reported by its shape, and those around it come', async t => {
-  const { server, reporter, ids, malformed, ready, until, client, ends } = await subscribed(t)
-  await ready()
+  const { server, reporter, ids, malformed, until, client, ends } = await subscribed(t)
   const sent = [reporter.alert(device, true), reporter.alert(device, true)] as const
   server.publish(sent[0])
   server.publish({ topic: sent[0].topic, id: 'x', payload: { alert: 'none' } })
@@ -59,7 +57,6 @@ t.test('a message that cannot be used is reported by its shape, and those around
 
 t.test('what breaks the stream ends the connection, and the next one is heard', async t => {
   const { server, reporter, ids, malformed, ready, until, ends } = await subscribed(t)
-  await ready()
   server.setFault('garbage', true)
   server.setFault('chunks', true)
   server.publish(reporter.alert(device, true))
@@ -74,8 +71,7 @@ t.test('what breaks the stream ends the connection, and the next one is heard', 
 })
 
 t.test('a connection whose bytes come slowly stays open', async t => {
-  const { server, reporter, ids, ready, until, ends } = await subscribed(t)
-  await ready()
+  const { server, reporter, ids, until, ends } = await subscribed(t)
   server.setFault('slow', true)
   for (let n = 0; n < 3; n += 1) server.publish(reporter.online(device, true))
   await until(() => ids().length === 3)
@@ -83,7 +79,7 @@ t.test('a connection whose bytes come slowly stays open', async t => {
 })
 
 t.test('after a cut the client connects and subscribes again', async t => {
-  const { server, reporter, ids, ready, until, client, logins, ends } = await subscribed(t)
+  const { server, reporter, ids, ready, until, client, logins, ends } = await connecting(t)
   for (let times = 1; times <= 3; times += 1) {
     await until(() => ends.length === times - 1 && client.status().subscribed)
     server.publish(reporter.online(device, true))
@@ -97,7 +93,6 @@ t.test('after a cut the client connects and subscribes again', async t => {
 
 t.test('the client tries to connect until it succeeds', async t => {
   const { server, reporter, ids, ready, until, client, ends } = await subscribed(t)
-  await ready()
   server.proxy.setDown(true)
   await until(() => ends.length >= 4)
   t.notOk(client.status().subscribed)
@@ -109,8 +104,7 @@ t.test('the client tries to connect until it succeeds', async t => {
 
 t.test('the time without a subscription counts over all the tries that fail meanwhile', async t => {
   let now = 0
-  const { server, ready, until, ends, client } = await subscribed(t, { now: () => now })
-  await ready()
+  const { server, until, ends, client } = await subscribed(t, { now: () => now })
   now += 700
   t.match(client.status(), { subscribed: true, forMs: 700, lastEnd: null })
   server.proxy.setDown(true)
@@ -126,7 +120,6 @@ t.test('the time without a subscription counts over all the tries that fail mean
 
 t.test('a silent connection is ended though it stays open', async t => {
   const { server, ready, until, ends } = await subscribed(t)
-  await ready()
   server.proxy.setSilent(true)
   await until(() => ends.length === 1)
   t.equal(ends[0], `silent: nothing was heard for ${quick.silenceMs} ms`)
@@ -136,8 +129,7 @@ t.test('a silent connection is ended though it stays open', async t => {
 
 t.test('a connection without messages stays open while heartbeats are answered', async t => {
   for (const heartbeat of ['ping', 'settings', 'post:/auth'] as const) {
-    const { ready, ends } = await subscribed(t, { heartbeat })
-    await ready()
+    const { ends } = await subscribed(t, { heartbeat })
     await new Promise(resolve => setTimeout(resolve, quick.silenceMs * 2))
     t.equal(ends.length, 0, heartbeat)
   }
@@ -145,7 +137,6 @@ t.test('a connection without messages stays open while heartbeats are answered',
 
 t.test('a refused credential is replaced at once', async t => {
   const { server, tokens, ready, until, logins, ends, waits } = await subscribed(t)
-  await ready()
   tokens.revoke()
   server.proxy.cut()
   await until(() => ends.length === 2)
@@ -156,7 +147,7 @@ t.test('a refused credential is replaced at once', async t => {
 })
 
 t.test('an application that stays refused logs in at once only once', async t => {
-  const { logins, until, ends, waits } = await subscribed(t, { appId: 'somebody-else' })
+  const { logins, until, ends, waits } = await connecting(t, { appId: 'somebody-else' })
   await until(() => ends.length >= 6)
   const atOnce = waits.slice(0, 6).map(ms => ms === 0)
   t.same(atOnce, [true, false, true, false, true, false])
@@ -168,7 +159,7 @@ t.test(
   'a wrong path is reported and tried again, with another token only when it may have ended',
   async t => {
     let now = 0
-    const { until, ends, logins } = await subscribed(t, { paths: ['/auth', '/wrong'], tokensNow: () => now })
+    const { until, ends, logins } = await connecting(t, { paths: ['/auth', '/wrong'], tokensNow: () => now })
     await until(() => ends.length >= 3)
     t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
     t.equal(logins(), 1)
@@ -182,12 +173,11 @@ t.test(
 t.test('a topic that is refused does not end the others', async t => {
   const refused: string[] = []
   const counts: number[] = []
-  const { server, reporter, ids, ready, until, ends, client } = await subscribed(t, {
+  const { server, reporter, ids, until, ends, client } = await subscribed(t, {
     topics: ['/device-biz/state/product', ''],
     onRefused: (topic, why) => refused.push(`${topic}: ${String(why)}`),
     onSubscribed: count => counts.push(count),
   })
-  await ready()
   server.publish(reporter.online(device, true))
   await until(() => ids().length === 1)
   t.match(refused, [/^: refused: HTTP 400/])
@@ -201,14 +191,13 @@ t.test('a failed login ends the connection, and is tried again', async t => {
     getToken: async () => ({ is: 'unreachable', message: quote('ECONNREFUSED') }) as const,
     refused: () => {},
   }
-  const { until, ends } = await subscribed(t, { credential })
+  const { until, ends } = await connecting(t, { credential })
   await until(() => ends.length >= 2)
   t.equal(ends[0], 'refused: log in: ECONNREFUSED')
 })
 
 t.test('a stopped client does not connect again', async t => {
-  const { ready, client, server, until } = await subscribed(t)
-  await ready()
+  const { client, server, until } = await subscribed(t)
   client.stop()
   await until(() => server.statistics().connections === 0)
   await new Promise(resolve => setTimeout(resolve, quick.reconnectMs * 3))
@@ -219,13 +208,12 @@ t.test('a stopped client does not connect again', async t => {
 t.test('a slow consumer slows the stream down, and memory stays bounded', async t => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   let handled = 0
-  const { server, reporter, ready, until, messages, client, ends } = await subscribed(t, {
+  const { server, reporter, until, messages, client, ends } = await subscribed(t, {
     onMessage: async () => {
       handled += 1
       if (handled === 10) await gate
     },
   })
-  await ready()
   const total = 20_000
   let at = 0
   for (; at < total; at += 1) {

@@ -21,7 +21,7 @@ const APP = 'application-1'
 export const quick: Timings = { heartbeatMs: 20, silenceMs: 300, reconnectMs: 50, answerMs: 2000 }
 
 /** The emulated DDQ on a port of its own, and a client of it that is started. */
-export async function subscribed(
+export async function connecting(
   t: Test,
   options: Partial<DdqClientOptions> & {
     readonly paths?: readonly [string, string]
@@ -109,4 +109,11 @@ export async function subscribed(
     ready: () => until(() => client.status().subscribed),
     ids: () => messages.map(({ id }) => id),
   }
+}
+
+/** The same once it has subscribed. */
+export async function subscribed(...given: Parameters<typeof connecting>) {
+  const line = await connecting(...given)
+  await line.ready()
+  return line
 }

@@ -103,7 +103,7 @@ for (const [how, behaviour, tellsId] of [
   ['bad', bad, true],
   ['bad, and name our id alone,', bad, false],
 ] as const)
-  t.test(`a carrier whose reports turn ${how} is asked second until they are good again`, t => {
+  t.test(`a carrier whose reports turn ${how} is asked second until they are good again`, async t => {
     const { run, changes } = simulate(2000, ['a', 'b'], tellsId)
     t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
     run(20 * MINUTE, { a: behaviour, b: good })
@@ -114,18 +114,16 @@ for (const [how, behaviour, tellsId] of [
     t.match(changes.at(-1), { provider: 'a', isSecond: false })
     t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
     t.equal(changes.length, 2)
-    t.end()
   })
 
-t.test('one that stands beside no other in any route keeps its place, whatever it reports', t => {
+t.test('one that stands beside no other in any route keeps its place, whatever it reports', async t => {
   const { run, changes } = simulate(2000, ['b'])
   t.equal(run(60 * MINUTE, { a: bad, b: good }), 1)
   t.equal(run(60 * MINUTE, { a: silent, b: good }), 1)
   t.same(changes, [])
-  t.end()
 })
 
-t.test('late reports on what was sent before it was asked second do not keep it there', t => {
+t.test('late reports on what was sent before it was asked second do not keep it there', async t => {
   const { run, changes, now } = simulate(2000)
   run(60 * MINUTE, { a: good, b: good })
   while (changes.length === 0) run(2000, { a: late, b: good })
@@ -134,17 +132,15 @@ t.test('late reports on what was sent before it was asked second do not keep it 
   t.match(changes, [{ isSecond: true }, { isSecond: false }])
   const tookMs = (changes[1]?.at ?? 0) - wellSince
   t.ok(tookMs <= 11 * MINUTE, `it took ${tookMs / MINUTE} minutes`)
-  t.end()
 })
 
-t.test('without reports nobody is judged', t => {
+t.test('without reports nobody is judged', async t => {
   const { run, changes } = simulate(2000)
   t.equal(run(120 * MINUTE, { a: silent, b: silent }), 1)
   t.same(changes, [])
-  t.end()
 })
 
-t.test('one that always reported on a third is silent after three times as many', t => {
+t.test('one that always reported on a third is silent after three times as many', async t => {
   const { run, changes } = simulate(2000)
   let count = 0
   const third: Behaviour = random => ((count += 1) % 3 === 0 ? good(random) : null)
@@ -153,12 +149,11 @@ t.test('one that always reported on a third is silent after three times as many'
   t.same(changes, [], 'forty are late')
   run(MINUTE, { a: silent, b: good })
   t.match(changes, [{ provider: 'a', isSecond: true }])
-  t.end()
 })
 
 const HOUR = 60 * MINUTE
 
-t.test('one number counts once: who asks again and again with a phone that is off moves nobody', t => {
+t.test('one number counts once: who asks again and again with a phone that is off moves nobody', async t => {
   const { run, changes, reports } = simulate(5 * MINUTE)
   run(HOUR, { a: good, b: good })
   for (let n = 0; n < 12; n += 1) {
@@ -166,7 +161,6 @@ t.test('one number counts once: who asks again and again with a phone that is of
     reportOn(reports, `x${n}`, 'undelivered')
   }
   t.same(changes, [])
-  t.end()
 })
 
 t.test('when all are bad the order stays', async t => {
@@ -182,7 +176,7 @@ t.test('when all are bad the order stays', async t => {
 
 t.test(
   'with twenty reports of a country a carrier is judged for it by them, and for others as a whole',
-  t => {
+  async t => {
     const { reports, firstOf, advance } = simulate(1)
     let count = 0
     /** Sends so many to a country, which are reported so at once. */
@@ -221,11 +215,10 @@ t.test(
     advance(3 * 24 * HOUR + 1)
     send('+86', 20, 'undelivered')
     t.same(firsts(), ['b', 'b', 'b'], 'what America reported three days ago does not count')
-    t.end()
   },
 )
 
-t.test('a forged report and one of nobody’s message count for nothing', t => {
+t.test('a forged report and one of nobody’s message count for nothing', async t => {
   const { run, reports, changes } = simulate(2000)
   run(5 * MINUTE, { a: silent, b: silent })
   for (let id = 1; id < 200; id += 1)
@@ -235,7 +228,6 @@ t.test('a forged report and one of nobody’s message count for nothing', t => {
     ] as const)
       reportOn(reports, providerId, 'failed', { result })
   t.same(changes, [])
-  t.end()
 })
 
 const isOfCode = ({ code }: Demotion): boolean => code !== 'reports-bad'
@@ -245,7 +237,7 @@ function codeTo(recipient: string, now: number): NewMessage {
   return sample({ now: () => now }, { channel: 'sms', recipient, lifeMs: 10 * MINUTE }).message
 }
 
-t.test('a code that follows one which was reported undelivered begins with the next carrier', t => {
+t.test('a code that follows one which was reported undelivered begins with the next carrier', async t => {
   const { run, reports, carriers, now } = simulate(2000)
   run(MINUTE, { a: silent, b: silent })
   const demotion = (number = 'ann', inOrder = carriers) =>
@@ -281,10 +273,9 @@ t.test('a code that follows one which was reported undelivered begins with the n
   take(reports, nameless, 'a')
   reportOn(reports, 'theirs', 'undelivered', { id: nameless.id })
   t.match(demotion('cid'), { provider: 'a' }, 'a carrier that tells no id reports by ours')
-  t.end()
 })
 
-t.test('a code that its carrier may not have sent is followed by one to the next carrier', t => {
+t.test('a code that its carrier may not have sent is followed by one to the next carrier', async t => {
   const { reports, carriers, advance, now } = simulate(2000)
   const demotion = () => reports.order(carriers, codeTo('ann', now())).demotions[0]
   const first = codeTo('ann', now())
@@ -305,10 +296,9 @@ t.test('a code that its carrier may not have sent is followed by one to the next
   reports.noteEnd(second, 'a', REFUSED, false)
   advance(2000)
   t.equal(demotion(), undefined, 'it surely was not sent')
-  t.end()
 })
 
-t.test('a code without a report counts as undelivered at a carrier that reports', t => {
+t.test('a code without a report counts as undelivered at a carrier that reports', async t => {
   for (const behaviour of [good, silent]) {
     const { run, reports, carriers, now } = simulate(2000)
     run(20 * MINUTE, { a: behaviour, b: behaviour })
@@ -325,10 +315,9 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
       })
     else t.equal(demotion(), undefined, 'it has never reported')
   }
-  t.end()
 })
 
-t.test('the oldest codes are forgotten', t => {
+t.test('the oldest codes are forgotten', async t => {
   const { reports, carriers, now } = simulate(2000)
   for (let n = 0; n < 10_002; n += 1) take(reports, codeTo(`n${n}`, now()), 'a', `id-${n}`)
   const known = [0, 1, 2].filter(n => {
@@ -336,32 +325,33 @@ t.test('the oldest codes are forgotten', t => {
     return reports.order(carriers, codeTo(`n${n}`, now())).demotions.some(isOfCode)
   })
   t.same(known, [2])
-  t.end()
 })
 
-t.test('with few reports a carrier is asked second when too many of the latest are bad for chance', t => {
-  /** Reports half an hour apart, oldest first: g is a good one, b a bad one. @returns after how many it was asked second. */
-  const secondAfter = (said: string): number | undefined => {
-    const { run, changes, advance, reports, now } = simulate(1)
-    for (const [at, each] of said.split('').entries()) {
-      run(1, { a: silent, b: silent }, 1)
-      reportOn(reports, `a${at + 1}`, each === 'g' ? 'delivered' : 'undelivered')
-      if (changes.length > 0) return at + 1
-      advance(30 * MINUTE)
+t.test(
+  'with few reports a carrier is asked second when too many of the latest are bad for chance',
+  async t => {
+    /** Reports half an hour apart, oldest first: g is a good one, b a bad one. @returns after how many it was asked second. */
+    const secondAfter = (said: string): number | undefined => {
+      const { run, changes, advance, reports, now } = simulate(1)
+      for (const [at, each] of said.split('').entries()) {
+        run(1, { a: silent, b: silent }, 1)
+        reportOn(reports, `a${at + 1}`, each === 'g' ? 'delivered' : 'undelivered')
+        if (changes.length > 0) return at + 1
+        advance(30 * MINUTE)
+      }
+      t.ok(now() < 60 * 60 * MINUTE, 'none of them is too old to count')
+      return undefined
     }
-    t.ok(now() < 60 * 60 * MINUTE, 'none of them is too old to count')
-    return undefined
-  }
-  t.equal(secondAfter('gggggggbbb'), undefined, 'three of three')
-  t.equal(secondAfter('ggggggbbbb'), 10, 'four of four')
-  t.equal(secondAfter('gggggbbbgbbgb'), undefined, 'six of eight')
-  t.equal(secondAfter('gggggbbbgbbb'), 12, 'six of seven')
-  t.equal(secondAfter('gggggbbbgbbgbbgb'), undefined, 'eight of eleven')
-  t.equal(secondAfter('gggggbbbgbbgbbb'), 15, 'eight of ten')
-  t.equal(secondAfter('bggggbgbbgbbgbgbbgbbgb'), undefined, 'eleven of twenty, and twelve of all')
-  t.equal(secondAfter('gbgbgbbgbbgbgbbgbbgb'), 20, 'twelve of twenty')
-  t.end()
-})
+    t.equal(secondAfter('gggggggbbb'), undefined, 'three of three')
+    t.equal(secondAfter('ggggggbbbb'), 10, 'four of four')
+    t.equal(secondAfter('gggggbbbgbbgb'), undefined, 'six of eight')
+    t.equal(secondAfter('gggggbbbgbbb'), 12, 'six of seven')
+    t.equal(secondAfter('gggggbbbgbbgbbgb'), undefined, 'eight of eleven')
+    t.equal(secondAfter('gggggbbbgbbgbbb'), 15, 'eight of ten')
+    t.equal(secondAfter('bggggbgbbgbbgbgbbgbbgb'), undefined, 'eleven of twenty, and twelve of all')
+    t.equal(secondAfter('gbgbgbbgbbgbgbbgbbgb'), 20, 'twelve of twenty')
+  },
+)
 
 /**
  * Messages of a carrier, at minutes: g are reported good at once, b bad, l after 4 minutes, L just after that, s never.

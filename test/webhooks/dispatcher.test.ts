@@ -67,19 +67,6 @@ t.test('what could not be told for three days is dropped, all of it, and said on
   t.same(young.drops, [], 'nothing is old')
 })
 
-t.test('a POST that the end of the process aborts is no failure of the receiver', async t => {
-  const stopping = new AbortController()
-  const { dispatcher, told, rows } = open([providerUp(1)], {
-    signal: stopping.signal,
-    async post() {
-      stopping.abort()
-      return { is: 'failed', reason: 'aborted' }
-    },
-  })
-  t.equal(await dispatcher.dispatchNext(), false)
-  t.same([dispatcher.status().failing, told, rows().length], [null, [], 1])
-})
-
 t.test('a POST is signed with the time of the wall clock, and a failed one is sent again alone', async t => {
   const posts: (readonly [time: string | undefined, body: string])[] = []
   let now = NOW

@@ -101,7 +101,7 @@ t.test('a change of a provider that comes while the one before is stored is told
 })
 
 t.test('a provider that is being tried again is not up, and the end waits a second for a POST', async t => {
-  const { queue } = createQueue()
+  const { queue, rows } = createQueue()
   let posted = ''
   const { webhooks } = create(t, queue, {
     providers: () => [{ provider: 'smtp', channel: 'email', breaker: 'half-open' }],
@@ -119,4 +119,5 @@ t.test('a provider that is being tried again is not up, and the end waits a seco
   t.match(posted, 'provider.down')
   await webhooks.stop()
   t.equal(webhooks.status().failing, null, 'that the end aborted it is no failure')
+  t.equal(rows().length, 1, 'and its event is told after the next start')
 })
