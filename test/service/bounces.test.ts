@@ -68,27 +68,6 @@ t.test('a mail that comes back is shown with its reason, and its address is refu
   t.notMatch(rig.log.join(''), /ann@example/i, 'no line has the address')
 })
 
-t.test('with BOUNCE_REFUSE=off it is shown, and nothing is refused', async t => {
-  const rig = await startRig(t, { BOUNCE_REFUSE: 'off' })
-  const { pathname: path } = new URL(bounceUrl(rig.service().config, 'https://courier.example.com') ?? '')
-  const comeBack = async (to: string, status: string) => {
-    const sent = rig.smtp.mails.length
-    t.equal((await rig.post('email', link(to, sent))).errCode, 0)
-    const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[sent]?.data))?.[1] ?? ''
-    await rig.ask(path, { method: 'POST', body: FORMS['exim']({ id, to, status }) })
-    return rig.page(`/console/messages/${id}`)
-  }
-  await comeBack('ann@example.com', '5.1.1')
-  for (const name of ['ann', 'bob', 'cem', 'dan', 'eve'])
-    t.match(
-      await comeBack(`${name}@example.com`, '5.7.1'),
-      '5.7.1 refused by policy: look at reputation, SPF, DKIM and DMARC',
-    )
-  t.notMatch(await rig.page('/console'), 'did not arrive', 'one domain may refuse us')
-  await comeBack('ann@example.net.com', '5.7.1')
-  t.match(await rig.page('/console'), 'did not arrive', 'a second one is no chance')
-})
-
 t.test('a mail of 40 MB is taken, and what it says at its beginning is read', async t => {
   let now = Date.UTC(2026, 10, 21, 12)
   const rig = await startRig(t, {}, { clock: { now: () => now } })

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { getCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/config/config.ts'
 import { judgeUnreadable } from '../../src/runtime/fault.ts'
@@ -9,7 +8,6 @@ import { findFileFaults } from '../../src/service/files.ts'
 import { startService } from '../../src/service/service.ts'
 import { describeFault, enough } from '../config/settings.ts'
 import { inEnglish } from '../language/english.ts'
-import { restoreTrust } from '../rigs/authorities.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 
 const readFile = (path: string) => readFileSync(path, 'utf8')
@@ -65,35 +63,6 @@ t.test('a start says all that is wrong at once: settings, and every file that th
   ])
   t.notMatch(said.join('\n'), 'nonsense')
   t.notOk(existsSync(path('store.secret')), 'and nothing is left behind')
-})
-
-t.test('a certificate that has expired is served all the same, and the log names its setting', async t => {
-  const { cert, key } = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
-  const authority = await createTestCertificate()
-  restoreTrust(t)
-  const path = folder(t, { 'cert.pem': cert, 'key.pem': key, 'ca.pem': authority.cert })
-  const log: string[] = []
-  const service = await startService(
-    {
-      ...enough,
-      PORT: '0',
-      ADMIN_PORT: '0',
-      TLS: 'on',
-      TLS_CERT_FILE: path('cert.pem'),
-      TLS_KEY_FILE: path('key.pem'),
-      TLS_CA_FILE: path('ca.pem'),
-      DATABASE_URL: `file:${path('outbox.db')}`,
-    },
-    { log: { write: line => void log.push(line) } },
-  )
-  await service.close()
-  const trusted = getCACertificates('default').map(each => each.trim())
-  t.ok(trusted.includes(authority.cert.trim()), 'TLS_CA_FILE is trusted')
-  t.notOk(trusted.includes(cert.trim()))
-  t.match(
-    log.filter(line => line.includes('"event":"certificate"')),
-    [/"level":50.*the certificate in TLS_CERT_FILE expired on/],
-  )
 })
 
 t.test('a pair that is none, and a DKIM key of another kind', async t => {

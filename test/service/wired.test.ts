@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createSqliteOutbox, type SqliteOutboxOptions } from '../../src/outbox/sqlite/outbox.ts'
 import { enough } from '../config/settings.ts'
+import { restoreTrust } from '../rigs/authorities.ts'
 import { recordCalls } from '../rigs/recorder.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { startSinks } from '../rigs/service.ts'
@@ -72,6 +73,10 @@ const OTHERWISE = {
   TENCENT_SECRET_KEY: 'tencent-key',
   TENCENT_SMS_APP_ID: '1400000000',
   TENCENT_SMS_SIGN_NAME: 'Example',
+  LOCALE: 'es',
+  WEBOTP_DOMAIN: 'app.example.com',
+  PLUGIN_SENDERS: '{"p1": {"signature": "Plugin One"}}',
+  SENDER_BY_COUNTRY: '{"BR": "Example"}',
   LINKS_HTTPS_ONLY: 'on',
   LINK_HOSTS: 'www.example.com',
   PLATFORM_WORDS: 'email',
@@ -86,6 +91,7 @@ const OTHERWISE = {
 
 // `WRITE=1 node test/service/wired.test.ts` writes the record anew; its diff is then read as the change of the wiring that it is.
 t.test('who is given what, and is started and ended in which order, with everything on', async t => {
+  restoreTrust(t)
   const { settings, directory } = await startSinks(t)
   const { TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL } = settings
   const recorder = recordCalls(t, {
@@ -129,7 +135,10 @@ t.test('who is given what, and is started and ended in which order, with everyth
   await poke('view.isDraining', given('openAdmin')['view']?.['isDraining'])
   const usual = new Set(lines)
   const first = lines.splice(0)
-  const other = await startService({ ...EVERYTHING, ...files, ...OTHERWISE }, options)
+  const other = await startService(
+    { ...EVERYTHING, ...files, ...OTHERWISE, TLS_CA_FILE: TLS_CERT_FILE },
+    options,
+  )
   for (const name of ['createWebhooks', 'createAlerts', 'createBounceMailbox'])
     await poke(`${name}: takeLease`, given(name)['takeLease'], 30_000)
   await other.close()

@@ -9,42 +9,11 @@ const settings = {
   BRAND_NAME: 'Northwind',
   BRAND_URL: 'https://www.example.com',
   BRAND_COLOR: '0a7d55',
-  PLUGIN_SENDERS: '{"p1": {"signature": "Plugin One", "from": "+15005550006"}}',
-  SENDER_BY_COUNTRY: '{"BR": "Example"}',
   LOCALE: 'es',
-  LOCALE_BY_COUNTRY: '{"BR": "zh-CN"}',
-  WEBOTP_DOMAIN: 'app.example.com',
-  SMS_MAX_SEGMENTS: '2',
   MAIL_FROM: '"A, B \\C" <no-reply@mail.example.com>',
   MAIL_REPLY_TO: 'Help <help@example.com>',
 }
 const renderer = openRenderer(load(settings), pino({ level: 'silent' }))
-
-t.test('an SMS has the sender, signature, language and domain of the settings', async t => {
-  const sent = (recipient: string, pluginId?: string) => {
-    const content = {
-      params: { code: '135790', minute: '10' },
-      ...(pluginId !== undefined && { pluginId }),
-    }
-    const message = messageOf('sms', 'login-code', content, { recipient })
-    const outgoing = renderer.render(message)
-    return outgoing.channel === 'sms' && { sender: outgoing.sender, said: smsOf(renderer, message) }
-  }
-  const inSpanish =
-    '135790 es su codigo de acceso; vence en 10 minutos. No lo comparta. Si no lo ha pedido, ignore este mensaje.'
-  t.same(sent('+12025550123', 'p1'), {
-    sender: { from: '+15005550006' },
-    said: `Plugin One: ${inSpanish}\n@app.example.com #135790`,
-  })
-  t.match(sent('+12025550123'), { sender: undefined, said: `Northwind: ${inSpanish}` })
-  t.match(sent('+5511961234567'), {
-    sender: { from: 'Example' },
-    said: /^【Northwind】登录验证码：135790[^]*@app\.example\.com #135790$/,
-  })
-  const plain = (length: number) => messageOf('sms', 'plain', { params: {}, plain: 'x'.repeat(length) })
-  t.match(smsOf(renderer, plain(250)), 'xxx')
-  t.throws(() => smsOf(renderer, plain(320)), { message: 'longer than SMS_MAX_SEGMENTS (2) allows' })
-})
 
 t.test(
   'a mail has the sender, the address for answers, the language and the brand of the settings',
@@ -73,7 +42,7 @@ t.test('words of the operator are in force, and what is wrong with them is logge
   const TEMPLATES_DIR = t.testdir({ 'stray.yaml': '', locales: { 'es.json': words } })
   const log: unknown[] = []
   const own = openRenderer(
-    load({ ...settings, TEMPLATES_DIR, WEBOTP_DOMAIN: '', MAIL_FROM: '', EMAIL_TOKEN: '', SMTP_URL: '' }),
+    load({ ...settings, TEMPLATES_DIR, MAIL_FROM: '', EMAIL_TOKEN: '', SMTP_URL: '' }),
     pino({ base: null, timestamp: false }, { write: line => void log.push(JSON.parse(line)) }),
   )
   t.teardown(() => own.close())
