@@ -94,6 +94,15 @@ t.test('calls that share a transaction share what room there is', async t => {
   t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'in-progress' }])
 })
 
+t.test("the provider's id of the attempt that ends counts more than that of an earlier report", async t => {
+  const row = storedBefore(undefined, { providerId: 'of the report' })
+  settleMessage(begin(), row, { ...SENT, providerId: 'of the attempt' })
+  t.equal(row.providerId, 'of the attempt')
+  const other = storedBefore(undefined, { providerId: 'of the report' })
+  settleMessage(begin(), other, SENT)
+  t.equal(other.providerId, 'of the report')
+})
+
 t.test(
   'of mails that came back the first within two days is noted, and the latest two; of SMS none',
   async t => {
