@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { openRig, pause, rendered, SENT, until } from './rig.ts'
+import { openBusy, openRig, pause, rendered, SENT, until } from './rig.ts'
 
 t.test('behind a slow provider a code that had no place in memory still comes next but a few', async t => {
   const { delivery, provider, accept, clock } = await openRig(t, { concurrency: 1 })
@@ -51,12 +51,7 @@ t.test('a code that comes during a claim is sent before what the claim took', as
 })
 
 t.test('while codes are due in the store, nothing else takes a place in memory before them', async t => {
-  const { delivery, provider, store, accept } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  await pause(50)
-  await accept({ purpose: 'alarm', code: 'alarm 0' })
-  await until('it is being sent', () => provider.asked.length === 1)
+  const { delivery, provider, store } = await openBusy(t, {}, { purpose: 'alarm', code: 'alarm 0' })
   const places = []
   for (;;) {
     const lease = delivery.reservePlace('email', 'code', `${places.length}`)

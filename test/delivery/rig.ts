@@ -4,7 +4,7 @@ import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
-import { createEmitter, type Emit } from '../../src/events/events.ts'
+import { createEmitter } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
 import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox/outbox.ts'
@@ -128,7 +128,15 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       clock,
       random,
       verdicts,
-      emit: emitInto(events),
+      emit: createEmitter([
+        {
+          attempt: ({ outcome }) => void events.push(`attempt ${outcome.is}`),
+          final: ({ state }) => void events.push(`final ${state}`),
+          breaker: ({ state }) => void events.push(`breaker ${state}`),
+          'store-failed': ({ doing }) => void events.push(`store-failed ${doing}`),
+          fault: () => void events.push('fault'),
+        },
+      ]),
       channels: [{ channel: provider.channel, carriers, route: () => carriers }],
       render: rendered,
       leaseMs: given.leaseMs ?? 520_000,
@@ -150,7 +158,18 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       verdicts,
       events,
       store,
-      accept: async sampled => accept({ outbox, delivery, clock }, sampled),
+      async accept(sampled) {
+        const plain = sample(clock, { recipient: newRecipient(), ...sampled })
+        const lease = delivery.reservePlace('email', plain.message.purpose, plain.message.destination)
+        const acceptance = lease === undefined ? plain : { ...plain, lease }
+        const [accepted] = await outbox.accept([acceptance])
+        if (accepted === undefined) throw new Error('nothing was answered')
+        const { message, groupKey } = acceptance
+        if (accepted.is === 'stored')
+          delivery.submit({ message, lease, outgoing: rendered(message), groupKey })
+        else if (lease !== undefined) delivery.releasePlace('email')
+        return { acceptance, accepted }
+      },
       async view(id) {
         const found = await outbox.queries.findMessage(id)
         if (found === null) throw new Error('there is no such message')
@@ -171,21 +190,6 @@ export async function openBusy(t: Test, options: Options = {}, given?: Sample) {
   return { ...rig, first: acceptance }
 }
 
-async function accept(
-  { outbox, delivery, clock }: Pick<Rig, 'outbox' | 'delivery' | 'clock'>,
-  given: Sample = {},
-) {
-  const plain = sample(clock, { recipient: newRecipient(), ...given })
-  const lease = delivery.reservePlace('email', plain.message.purpose, plain.message.destination)
-  const acceptance = lease === undefined ? plain : { ...plain, lease }
-  const [accepted] = await outbox.accept([acceptance])
-  if (accepted === undefined) throw new Error('nothing was answered')
-  const { message, groupKey } = acceptance
-  if (accepted.is === 'stored') delivery.submit({ message, lease, outgoing: rendered(message), groupKey })
-  else if (lease !== undefined) delivery.releasePlace('email')
-  return { acceptance, accepted }
-}
-
 let recipients = 0
 
 function newRecipient(): string {
@@ -196,18 +200,6 @@ function newRecipient(): string {
 export function rendered(message: NewMessage): Outgoing {
   const { id, recipient: to, content, expiresAt } = message
   return { channel: 'email', id, to, raw: Buffer.from(content.params['code'] ?? ''), content, expiresAt }
-}
-
-function emitInto(events: string[]): Emit {
-  return createEmitter([
-    {
-      attempt: ({ outcome }) => void events.push(`attempt ${outcome.is}`),
-      final: ({ state }) => void events.push(`final ${state}`),
-      breaker: ({ state }) => void events.push(`breaker ${state}`),
-      'store-failed': ({ doing }) => void events.push(`store-failed ${doing}`),
-      fault: () => void events.push('fault'),
-    },
-  ])
 }
 
 /** Has four messages fail, whose lives end soon: one more, and the provider rests. */
