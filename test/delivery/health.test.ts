@@ -11,8 +11,8 @@ const CHINA = { country: '+86' }
 const AMERICA = { country: '+1' }
 
 /** A health: it rests for two seconds first, after five failures in a row. */
-function open() {
-  const health = createHealth(() => 0.5)
+function open(random = () => 0.5) {
+  const health = createHealth(random)
   let nth = 0
   /** An attempt that has begun. */
   function begin(startedAt: number, names: ScopeNames = {}) {
@@ -53,12 +53,9 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
     t.equal(health.openUntil(), 2000)
     t.match(health.records(), [{ scope: 'carrier', rests: 1, until: 2000, triedBy: null }])
   }
-  const health = createHealth(() => 0.5)
+  const { attempt } = open()
   const outcomes = [STALL, STALL, STALL, STALL, SENT, STALL, STALL, STALL, STALL, STALL]
-  const circuits = outcomes.map(
-    (outcome, nth) =>
-      health.record(outcome, { kind: '', names: () => ({}), place: '', startedAt: 0, nth }, 0).circuit,
-  )
+  const circuits = outcomes.map(outcome => attempt(outcome))
   t.same(circuits, [null, null, null, null, null, null, null, null, null, 'open'])
 })
 
@@ -122,13 +119,11 @@ t.test('no rest is longer than 10 s, nor than a minute, whatever chance says', a
     [STALL, 10_000],
     [LOGIN, 60_000],
   ] as const) {
-    const health = createHealth(() => 0.999_999)
+    const { attempt, health } = open(() => 0.999_999)
     let now = 0
-    for (let nth = 0; nth < 30; nth += 1) {
+    for (let n = 0; n < 30; n += 1) {
       now = Math.max(now, health.openUntil() ?? 0)
-      const attempt = { kind: '', names: () => ({}), place: '', startedAt: now, nth }
-      health.begin(attempt, now)
-      health.record(failure, attempt, now)
+      attempt(failure, now)
     }
     t.equal((health.openUntil() ?? 0) - now, most)
   }
