@@ -53,9 +53,10 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
     t.equal(health.openUntil(), 2000)
     t.match(health.records(), [{ scope: 'carrier', rests: 1, until: 2000, triedBy: null }])
   }
-  const { attempt } = open()
+  const { begin } = open()
   const outcomes = [STALL, STALL, STALL, STALL, SENT, STALL, STALL, STALL, STALL, STALL]
-  const circuits = outcomes.map(outcome => attempt(outcome))
+  const begun = outcomes.map(() => begin(0)).toReversed()
+  const circuits = outcomes.map((outcome, n) => begun[n]?.end(outcome, 0).circuit)
   t.same(circuits, [null, null, null, null, null, null, null, null, null, 'open'])
 })
 
