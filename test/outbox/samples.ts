@@ -118,3 +118,8 @@ export const STATISTICS_WITHOUT_BACKLOG = `
   SELECT -n, 'f' || n, 'email', 'activation-code', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON}, 'd', 'r', true, false, 'm'
   FROM generate_series(1, 5000) AS n;
   ANALYZE`
+
+/** A claim of up to nine mails, as a call of a store. */
+export function claimOf(now: number, passOver: readonly string[] = []) {
+  return { now, channel: 'email', limit: 9, leaseMs: 60_000, passOver, codesOnly: false, only: [] } as const
+}

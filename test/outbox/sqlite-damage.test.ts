@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
-import { sample, testClock } from './samples.ts'
+import { claimOf, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
 
@@ -31,15 +31,7 @@ t.test('what is damaged of a stored message ends it unsent as refused, and no ot
   for (let n = 0; n < 4; n += 1) accept(n)
   db.exec(`UPDATE messages SET charges = '[["a' WHERE seq = 1; UPDATE messages SET timeline = 'x' WHERE seq = 2;
     UPDATE messages SET payload = x'01' WHERE seq = 3`)
-  const claim = {
-    now,
-    channel: 'email',
-    limit: 9,
-    leaseMs: 1000,
-    passOver: [],
-    codesOnly: false,
-    only: [],
-  } as const
+  const claim = claimOf(now)
   const refused = { state: 'refused' }
   t.match(store.runCalls([['claim', claim]]), {
     values: [{ messages: [{ recipient: 'r3@example.com' }], settled: [refused, refused, refused] }],

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { MessageList } from '../../src/outbox/outbox.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
-import { NOON, STORE, sample, testClock } from './samples.ts'
+import { claimOf, NOON, STORE, sample, testClock } from './samples.ts'
 
 const ROWS = 100_000
 
@@ -130,18 +130,10 @@ for (const [name, row] of Object.entries(HIDING)) {
     const given = Array.from({ length: 3 }, (_, n) =>
       sample(clock, { recipient: `r${n}@example.com`, destination: `other${n}` }),
     )
-    const call = {
-      channel: 'email',
-      limit: 9,
-      leaseMs: 60_000,
-      passOver: ['full'],
-      codesOnly: false,
-      only: [],
-    } as const
     run(['accept', { now: clock.now(), messages: given }])
     clock.advance(2000)
     forget()
-    const [claim] = run(['claim', { now: clock.now(), ...call }]) as [{ messages: { id: string }[] }]
+    const [claim] = run(['claim', claimOf(clock.now(), ['full'])]) as [{ messages: { id: string }[] }]
     t.same(claim.messages.map(({ id }) => id).sort(), given.map(({ message }) => message.id).sort())
     t.ok(steps() < 1500, `${steps()} statements and rows`)
     run(['readWaiting', { channel: 'email', known: ['full'] }])

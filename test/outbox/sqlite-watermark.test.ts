@@ -7,7 +7,7 @@ import type { Acceptance } from '../../src/outbox/outbox.ts'
 import { openStore, readMeta, writeMeta } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { readWatermark } from '../../src/outbox/sqlite/watermark.ts'
-import { lease, STORE, sample, testClock } from './samples.ts'
+import { claimOf, lease, STORE, sample, testClock } from './samples.ts'
 
 const clock = testClock()
 type Call = Parameters<ReturnType<typeof createStore>['runCalls']>[0][number]
@@ -31,17 +31,7 @@ function openAt(path: string) {
     db,
     store,
     run,
-    claim() {
-      const given = {
-        channel: 'email',
-        limit: 9,
-        leaseMs: 60_000,
-        passOver: [],
-        codesOnly: false,
-        only: [],
-      } as const
-      return run(['claim', { now: clock.now(), ...given }])
-    },
+    claim: () => run(['claim', claimOf(clock.now())]),
     /** Stores messages, a second apart, each with a commit of its own. */
     accept(count: number, from = 0): readonly Acceptance[] {
       return Array.from({ length: count }, (_, n) => {
