@@ -180,8 +180,9 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     await outbox.settle(id, third, sent)
     const keep = `SELECT pg_advisory_xact_lock(hashtextextended(id, 8444)) FROM courier_finished WHERE id = '${id}';
       INSERT INTO courier_reports (final_at, id, channel, receipt)
-      SELECT final_at, id, channel, ${reported} FROM courier_finished WHERE id = '${id}'`
-    const late = await callBehind(url, keep, 'WITH found', () => outbox.writeReceipt(report))
+      SELECT final_at, id, channel, '{"status":"read"}' FROM courier_finished WHERE id = '${id}'`
+    const read = { ...report, status: 'read' }
+    const late = await callBehind(url, keep, 'WITH found', () => outbox.writeReceipt(read))
     t.same(late, { is: 'stale' }, 'a later report was kept')
   })
 

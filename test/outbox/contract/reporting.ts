@@ -116,7 +116,7 @@ export async function reporting(t: Test, create: Create): Promise<void> {
       const failed = { errorCode: 'MK:0001', reply: '手机关机', happenedAt: 1000 }
       t.equal(await report('undelivered', failed), 'recorded')
       t.match(await view(), { receipt: { status: 'undelivered', ...failed } })
-      t.equal(await report('delivered', { happenedAt: 999 }), 'stale')
+      t.equal(await report('delivered', { happenedAt: 1000 }), 'stale')
       t.equal(await report('delivered'), 'stale', 'nobody says which came about first')
       t.equal(await report('delivered', { happenedAt: 1001, providerId: 'SM2' }), 'recorded')
       t.match(await view(), {
