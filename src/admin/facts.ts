@@ -421,7 +421,7 @@ function* providerFacts({ health, channelStatus, deliveryTimes }: ServiceView, n
             more: [
               'The template’s code is {name}.',
               others.length > 0
-                ? '{others} sends instead, where the route names it.'
+                ? 'Instead they go by {others}, where the route names it.'
                 : 'No other carrier sends instead: these messages wait, and expire.',
               mendReport(channel, { verdict: 'ours', scope }),
             ],

@@ -293,12 +293,13 @@ export const view = viewOf({
         },
         ...(['account', 'carrier'] as const).map(scope => ({
           scope,
-          name: '',
+          name: '63038',
           kind: 'login-code',
           since: 1000,
           until: null,
           code: '63038',
-          reply: '' as const,
+          reply: quote('the daily limit'),
+          recipients: 3,
         })),
         {
           scope: 'sender',

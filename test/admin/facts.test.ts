@@ -373,7 +373,7 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
   const refusing = { ...idleCarrier, partialFaults: [template] }
   const refusedBeside = (other: Partial<ChannelStatus>) =>
     lines({ channelStatus: () => [refusing, { ...aliyun, ...other }] })[0]
-  const instead = 'The template’s code is SMS_1. aliyun sends instead, where the route names it.'
+  const instead = 'The template’s code is SMS_1. Instead they go by aliyun, where the route names it.'
   const nobody = 'No other carrier sends instead: these messages wait, and expire.'
   t.match(refusedBeside({}), instead)
   t.match(refusedBeside({ partialFaults: [{ ...template, kind: 'registration-code' }] }), instead)
