@@ -46,12 +46,14 @@ t.test('every command says what it does, and refuses what it does not know', asy
 
 t.test('a wrong command line is said with how the command is written, not with its page', async t => {
   for (const [line, why] of [
+    ['send', 'something is missing'],
+    ['send fax --to x', 'say email or sms'],
     ['send email', '--to is missing'],
+    ['send email --to a@b.c --param code', '--param code: write it as KEY=VALUE'],
     ['send email --to', '--to needs its value behind it'],
     ['send email --to a@b.c --type 99', 'type 99 is not known: name another, or give its text with --plain'],
     ['urls --json=1', '--json takes no value'],
     ['urls --jsn', 'there is no option --jsn; there are --base --json'],
-    ['backup', 'something is missing'],
   ] as const) {
     const [name = ''] = line.split(' ')
     const { code, out, err } = await command(line.split(' '))

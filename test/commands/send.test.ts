@@ -158,17 +158,3 @@ t.test('a sample is marked in the code, else in its link, else in a name: no two
   ] as const)
     t.equal(markValue(name, value, '654321'), marked)
 })
-
-t.test('a wrong command line sends nothing', async t => {
-  for (const [argv, why] of [
-    [['send'], 'something is missing'],
-    [['send', 'fax', '--to', 'x'], 'say email or sms'],
-    [['send', 'email'], '--to is missing'],
-    [['send', 'email', '--to', 'a@example.com', '--type', '4'], 'type 4 is not known'],
-    [['send', 'email', '--to', 'a@example.com', '--param', 'code'], 'write it as KEY=VALUE'],
-  ] as const) {
-    const { code, err } = await command(argv)
-    t.equal(code, 2)
-    t.match(err, why)
-  }
-})

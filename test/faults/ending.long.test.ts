@@ -19,20 +19,6 @@ t.test('SIGTERM while a mail waits for the reply to its dot: ambiguous on record
   t.match(found, { answered: 2, delivered: 2, duplicated: 2, lost: 0, states: { sent: 2 } })
 })
 
-t.test('a second signal ends at once, and nothing is lost', async t => {
-  const burst = await openBurst(t, { ANSWER_WITHIN_MS: '200', DRAIN_SECONDS: '2' })
-  const { running, sinks, driver } = burst
-  sinks.smtp.act = ({ step }) => (step === 'dot' ? { is: 'stall' } : undefined)
-  const callbackOf = createCallbacks()
-  await driver.load([callbackOf('email')], 1)
-  running.child.kill('SIGTERM')
-  await pause(300)
-  running.child.kill('SIGTERM')
-  t.equal(await running.exited, 'SIGKILL', 'killed')
-  const found = await burst.finish()
-  t.match(found, { answered: 1, delivered: 1, lost: 0 })
-})
-
 t.test('SIGTERM in a burst: what was answered 0 is sent or given back, nothing is ambiguous', async t => {
   const burst = await openBurst(t, { ANSWER_WITHIN_MS: '1000', DRAIN_SECONDS: '1' })
   const { running, sinks, driver } = burst

@@ -4,9 +4,7 @@ import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
-import { claimOf, sample, testClock } from './samples.ts'
-
-const SECRET = 'a secret of the tests, long enough'
+import { claimOf, SECRET, sample, testClock } from './samples.ts'
 
 /** The store as its thread has it. */
 function openIn(t: Test) {

@@ -80,17 +80,33 @@ t.test('a disk that becomes full is seen by the probe, though nothing else is wr
   t.equal(await outbox.queries.probeCommit(), true)
 })
 
-/** A process that probes ten times a second, under a fault of the disk that strace plays; gives what it said. */
-async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
-  const path = pathIn(t)
-  const from = (module: string) => new URL(module, import.meta.url).href
+const from = (module: string) => new URL(module, import.meta.url).href
+
+/** Runs a program with a store of its own at `path` by strace; it is killed at its end, and keeps nothing of what it compiled. @returns what it said. */
+function runTraced(path: string, trace: readonly string[], program: string): readonly string[] {
   const script = `
     import { flushCompileCache } from 'node:module'
-    import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
     import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
+    import { STORE, sample } from '${from('./samples.ts')}'
+    const clock = { now: Date.now }
+    const outbox = await createSqliteOutbox({ ...STORE, path: ${JSON.stringify(path)}, clock })
+    ${program}
+    flushCompileCache()
+    process.kill(process.pid, 'SIGKILL')`
+  const node = [process.execPath, '--input-type=module-typescript', '-e', script]
+  const { stdout } = spawnSync('strace', [...STRACE, ...trace, ...node], { timeout: 60_000 })
+  return stdout.toString().trim().split('\n')
+}
+
+/** A process that probes ten times a second, under a fault of the disk that strace plays; gives what it said. */
+function probeUnder(t: Test, fault: string): readonly string[] {
+  const trace = ['-o', '/dev/null', '-e', `trace=${fault.split(':')[0] ?? ''}`, '-e', `inject=${fault}`]
+  return runTraced(
+    pathIn(t),
+    trace,
+    `
     import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
     import { viewOf } from '${from('../rigs/view.ts')}'
-    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock: { now: Date.now }, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
     const ready = createReadiness(viewOf({ queries: outbox.queries }), () => performance.now())
     let failures = 0
     for (let n = 0; n < 100 && failures < 3; n += 1) {
@@ -98,21 +114,8 @@ async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
       if (!at.ready) failures += 1
       console.log(at.ready ? 'ready' : at.reason)
       await new Promise(resolve => setTimeout(resolve, 20))
-    }
-    flushCompileCache()
-    process.kill(process.pid, 'SIGKILL')`
-  const node = [process.execPath, '--input-type=module-typescript', '-e', script]
-  const trace = [
-    ...STRACE,
-    '-o',
-    '/dev/null',
-    '-e',
-    `trace=${fault.split(':')[0] ?? ''}`,
-    '-e',
-    `inject=${fault}`,
-  ]
-  const { stdout } = spawnSync('strace', [...trace, ...node], { timeout: 60_000 })
-  return stdout.toString().trim().split('\n')
+    }`,
+  )
 }
 
 for (const [name, fault, reason] of [
@@ -121,7 +124,7 @@ for (const [name, fault, reason] of [
   ['a sync that hangs', 'fdatasync,fsync:delay_enter=8000000:when=30+', 'the store does not answer'],
 ] as const) {
   t.test(`${name} shows, and does not flap`, { skip: noTrace }, async t => {
-    const seen = await probeUnder(t, fault)
+    const seen = probeUnder(t, fault)
     const first = seen.indexOf(reason)
     t.ok(first > 0, `ready at first, then not: ${seen.slice(-6).join('; ')}`)
     t.same(new Set(seen.slice(0, first)), new Set(['ready']))
@@ -134,29 +137,9 @@ t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => 
   const trace = join(dirname(path), 'trace')
   const calls = 12
   // One after the other, so that no two share a commit.
-  const from = (module: string) => new URL(module, import.meta.url).href
-  const script = `
-    import { flushCompileCache } from 'node:module'
-    import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
-    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
-    import { sample } from '${from('./samples.ts')}'
-    const clock = { now: Date.now }
-    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
-    for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])
-    flushCompileCache()
-    process.kill(process.pid, 'SIGKILL')`
-  const args = [
-    ...STRACE,
-    '-e',
-    'trace=fdatasync,fsync',
-    '-o',
-    trace,
-    process.execPath,
-    '--input-type=module-typescript',
-    '-e',
-    script,
-  ]
-  spawnSync('strace', args, { stdio: 'ignore', timeout: 60_000 })
+  const program = `
+    for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])`
+  runTraced(path, ['-e', 'trace=fdatasync,fsync', '-o', trace], program)
   const syncs = await readFile(trace, 'utf8')
   const wal = syncs.split('\n').filter(line => /f(data)?sync\(/.test(line)).length
   t.ok(wal >= calls, `${wal} syncs for ${calls} commits`)

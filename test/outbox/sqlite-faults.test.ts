@@ -13,9 +13,8 @@ import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { pause } from '../faults/stage.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { until } from '../rigs/until.ts'
-import { lease, record, sample, testClock } from './samples.ts'
+import { lease, record, SECRET, STORE, sample, testClock } from './samples.ts'
 
-const SECRET = 'a secret of the tests, long enough'
 const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
 const clock = testClock()
 
@@ -23,8 +22,7 @@ const pathIn = (t: Test) => join(t.testdir({}), 'outbox.db')
 
 function openAt(path: string, secret = SECRET, previous: readonly string[] = []): Promise<Outbox> {
   const storeKeys = createStoreKeys(secret, previous)
-  const options = { path, clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 }
-  return createSqliteOutbox({ ...options, startThread: serveHere })
+  return createSqliteOutbox({ ...STORE, path, clock, storeKeys, startThread: serveHere })
 }
 
 function childAt(t: Test, path: string, calls?: number): ChildProcess {
@@ -138,29 +136,6 @@ t.test('a start that ends while it notes a new secret has noted nothing', async 
   await (await openAt(path, 'another secret', [SECRET])).close()
 })
 
-t.test('what cannot be read any more is refused, and not in the way of the rest', async t => {
-  const path = pathIn(t)
-  const first = await openAt(path)
-  const [bad, good] = [
-    sample(clock, { code: '1', purpose: 'link' }),
-    sample(clock, { code: '2', purpose: 'link' }),
-  ]
-  await first.accept([bad, good])
-  await first.close()
-  const db = new DatabaseSync(path)
-  db.prepare('UPDATE messages SET payload = (SELECT payload FROM messages WHERE id = ?) WHERE id = ?').run(
-    good.message.id,
-    bad.message.id,
-  )
-  db.close()
-  const outbox = await openAt(path)
-  const { messages, settled } = await outbox.claim('email', 10, 1000)
-  t.match(messages, [{ id: good.message.id }])
-  t.match(settled, [{ id: bad.message.id, state: 'refused' }], 'another row’s content is not its own')
-  t.match((await outbox.queries.findMessage(bad.message.id))?.timeline, [{ code: 'UNREADABLE' }])
-  await outbox.close()
-})
-
 t.test('an end that the file’s own rules refuse is not written, and is no bug', async t => {
   const path = pathIn(t)
   await (await openAt(path)).close()
@@ -192,11 +167,9 @@ t.test('files that are deleted or replaced under the running service are noticed
     const path = pathIn(t)
     const lines: string[] = []
     const outbox = await createSqliteOutbox({
+      ...STORE,
       path,
       clock,
-      storeKeys: createStoreKeys(SECRET),
-      maxBacklog: 1000,
-      retentionDays: 30,
       emptyWalEveryMs: 50,
       log: ({ doing, message }) => lines.push(`${doing}: ${message}`),
     })

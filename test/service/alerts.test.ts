@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createEmulator, type Emulator } from '../../sandbox/emulator/emulator.ts'
+import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { ConfigError } from '../../src/config/config.ts'
 import { type Service, startService } from '../../src/service/service.ts'
 import { standInsFor } from '../commands/rig.ts'
@@ -11,7 +11,7 @@ import { until } from '../rigs/until.ts'
 const FREEZER = '1144502133'
 
 /** The service with device alerts on, between the emulated platform and recording ends. */
-async function serving(t: Test, alerts: string, more: Readonly<Record<string, string>> = {}) {
+async function serving(t: Test, alerts: string) {
   const { standIns, env } = await standInsFor(t)
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
@@ -25,7 +25,6 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
     DRAIN_SECONDS: '0',
     ...emulator.settings,
     ALERTS_FILE: join(directory, 'alerts'),
-    ...more,
   }
   const log: Record<string, unknown>[] = []
   const start = async (): Promise<Service> => {
@@ -36,11 +35,8 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
     t.teardown(() => service.close())
     return service
   }
-  return { standIns, emulator, start, log, directory, settings }
+  return { standIns, emulator, start, log, directory }
 }
-
-const subscribed = (emulator: Emulator, topics: number) =>
-  until(() => emulator.ddq.statistics().topics.length === topics, 'the subscription')
 
 t.test(
   'a device goes offline, breaks a rule and recovers: a mail and an SMS for each, and no more',
@@ -52,8 +48,8 @@ event * 0 - ann@example.com
 `
     const { standIns, emulator, start, log } = await serving(t, table)
     await start()
-    await subscribed(emulator, 3)
     const { devices, ddq } = emulator
+    await until(() => ddq.statistics().topics.length === 3, 'the subscription')
     const mails = () => standIns.mails().map(({ subject }) => subject)
 
     devices.perform(FREEZER, 'online')

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
+import { enough } from '../config/settings.ts'
 import { startProcess } from '../rigs/process.ts'
 import { until } from '../rigs/service.ts'
 
@@ -11,19 +12,10 @@ const AFTER_MS = 4000
 
 t.test('an idle service takes no more memory than it needs, and says nothing beside its log', async t => {
   const service = await startProcess(t, {
-    CORP_ID: 'c1',
-    EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
-    SMS_TOKEN: 'qLmNhJgFdSkbXvWqzRtY',
-    TLS: 'off',
+    ...enough,
     HOST: '127.0.0.1',
     PORT: '0',
     ADMIN_PORT: '0',
-    SMTP_URL: 'smtp://127.0.0.1:9',
-    MAIL_FROM: 'Example <a@example.com>',
-    TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
-    TWILIO_AUTH_TOKEN: 'canary-token',
-    TWILIO_FROM: '+15005550006',
-    DEFAULT_AREA_CODE: '86',
     DATABASE_URL: `file:${join(t.testdir({}), 'outbox.db')}`,
     // As in the image: without it the young generation grows with the machine.
     NODE_OPTIONS: '--max-semi-space-size=32 --v8-pool-size=1',

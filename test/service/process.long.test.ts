@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { enough } from '../config/settings.ts'
 import { freePort } from '../rigs/free-port.ts'
 import { COMPILED } from '../rigs/process.ts'
 
@@ -23,11 +24,7 @@ async function startServe(
     stdio: ['ignore', stdout, stdout],
     env: {
       ...COMPILED,
-      CORP_ID: 'c1',
-      EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
-      TLS: 'off',
-      SMTP_URL: 'smtp://127.0.0.1:9',
-      MAIL_FROM: 'Example <a@example.com>',
+      ...enough,
       HOST: '127.0.0.1',
       PORT: String(port),
       ADMIN_PORT: String(adminPort),

@@ -1,7 +1,8 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { checkEventReceiver } from '../../../src/commands/check/receivers.ts'
 import { enough, load } from '../../config/settings.ts'
 import { trustDuring } from '../../rigs/authorities.ts'
@@ -21,25 +22,6 @@ async function sayOfEvents(url: string, more: Readonly<Record<string, string>> =
   return said
 }
 
-/** Answers each request with a status, and keeps what came. */
-async function startServer(t: Test) {
-  const seen: { readonly headers: Record<string, string>; readonly body: string; readonly url: string }[] = []
-  const state: { seen: typeof seen; answer: RequestListener } = {
-    seen,
-    answer: (_request, response) => void response.writeHead(204).end(),
-  }
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', chunk => (body += String(chunk)))
-    request.on('end', () => {
-      seen.push({ headers: request.headers as Record<string, string>, body, url: request.url ?? '' })
-      state.answer(request, response)
-    })
-  })
-  const port = await listen(t, server)
-  return { state, at: `http://127.0.0.1:${port}` }
-}
-
 const answering =
   (status: number): RequestListener =>
   (_request, response) =>
@@ -47,10 +29,15 @@ const answering =
 
 t.test('the receiver of events: each cause has its words and its advice', async t => {
   t.equal(linesOf(await checkEventReceiver(load(enough), clock)).length, 0, 'off')
-  const { state, at } = await startServer(t)
-  const url = `${at}/hook?canary=1`
+  const seen: { readonly headers: Record<string, string>; readonly body: string }[] = []
+  let answer = answering(204)
+  const server = createServer(async (request, response) => {
+    seen.push({ headers: request.headers as Record<string, string>, body: await text(request) })
+    answer(request, response)
+  })
+  const url = `http://127.0.0.1:${await listen(t, server)}/hook?canary=1`
   t.match(await sayOfEvents(url), /^ok EVENTS_URL: took a signed POST without events/)
-  const [post] = state.seen
+  const [post] = seen
   t.match(new Webhook(SECRET).verify(post?.body ?? '', post?.headers ?? {}), {
     type: 'events',
     data: { events: [] },
@@ -61,18 +48,18 @@ t.test('the receiver of events: each cause has its words and its advice', async 
     [410, /wants nothing any more \(HTTP 410\) → let it answer 2xx, and start the service anew/],
     [500, /answers HTTP 500 → look at its log/],
   ] as const) {
-    state.answer = answering(status)
+    answer = answering(status)
     t.match(await sayOfEvents(url), words)
   }
-  const before = state.seen.length
-  state.answer = (_request, response) => void response.writeHead(200).end('x'.repeat(2_000_000))
+  const before = seen.length
+  answer = (_request, response) => void response.writeHead(200).end('x'.repeat(2_000_000))
   t.match(await sayOfEvents(url), /^ok/, 'whatever it says besides')
-  state.answer = () => {}
+  answer = () => {}
   t.match(
     await sayOfEvents(url),
     /takes the connection, and says nothing → look at the server that EVENTS_URL names/,
   )
-  t.equal(state.seen.length, before + 2, 'no redirect was followed')
+  t.equal(seen.length, before + 2, 'no redirect was followed')
 
   t.match(
     await sayOfEvents('http://127.0.0.1:1/'),

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { askForReports } from '../../../src/commands/check.ts'
 import { enough } from '../../config/settings.ts'
@@ -8,15 +9,11 @@ import { linesOf } from './lines.ts'
 
 t.test('a test is posted to each group when it is asked for, and what the group refuses is said', async t => {
   const posts: string[] = []
-  const group = createServer((request, response) => {
-    let body = ''
-    request.on('data', chunk => (body += String(chunk)))
-    request.on('end', () => {
-      posts.push(body)
-      response.end(
-        request.url === '/well' ? '{"errcode":0}' : '{"errcode":310000,"errmsg":"keywords not in content"}',
-      )
-    })
+  const group = createServer(async (request, response) => {
+    posts.push(await text(request))
+    response.end(
+      request.url === '/well' ? '{"errcode":0}' : '{"errcode":310000,"errmsg":"keywords not in content"}',
+    )
   })
   const url = `http://127.0.0.1:${await listen(t, group)}`
   const robot = (path: string) => ({

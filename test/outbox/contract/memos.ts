@@ -57,19 +57,6 @@ export async function memos(t: Test, create: Create): Promise<void> {
     t.same(await outbox.memos.readMemos(['ann']), new Map([['ann', '1']]))
   })
 
-  await t.test('a memo is deleted once its time is over, and no sooner', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    await outbox.accept([
-      withMemo(clock, '1', { expiresAt: clock.now() + HOUR }),
-      withMemo(clock, '2', { name: 'bea', expiresAt: clock.now() + 3 * HOUR }),
-    ])
-    clock.advance(2 * HOUR)
-    // Pruning goes along with other work.
-    await outbox.accept([sample(clock)])
-    await outbox.claim('email', 1, HOUR)
-    t.same(await outbox.memos.readMemos(['ann', 'bea']), new Map([['bea', '2']]))
-  })
-
   await t.test('a message may answer for its duplicates for longer than others do', async t => {
     const { outbox, clock } = await fresh(t, create)
     const alarm = () => ({ ...sample(clock, { purpose: 'alarm', code: '1' }), dedupeWindowMs: 24 * HOUR })
