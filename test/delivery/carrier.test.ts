@@ -134,17 +134,17 @@ t.test('what meets several faults waits for the last of them', async t => {
   const expected: (readonly [number, string])[] = []
   for (const scope of ['template', 'sender', 'country'] as const) {
     attemptOf({ ...REVIEW, scope }, names)
-    pass(1000)
+    pass(500)
     const { until, reply = '' } = mayAsk(names) ?? {}
     expected.push([until ?? 0, String(reply)])
   }
   t.same(expected, [
     [2000, 'left alone for a while: it refuses the template of this message'],
-    [3000, 'left alone for a while: it refuses the sender of this message'],
-    [4000, 'left alone for a while: it refuses the country of this message'],
+    [2500, 'left alone for a while: it refuses the sender of this message'],
+    [3000, 'left alone for a while: it refuses the country of this message'],
   ])
   pass(500)
-  t.match(mayAsk(names), { until: 4000, reply: /country/ }, 'though a message may try the template')
+  t.match(mayAsk(names), { until: 3000, reply: /country/ }, 'though a message may try the template')
 })
 
 t.test('where a provider says whether it approves, it is asked, and not a message', async t => {

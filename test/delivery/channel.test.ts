@@ -47,6 +47,8 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
   const claimed: number[] = []
   /** When it was asked for messages of the other channel, which gets none. */
   const claimedSms: number[] = []
+  /** How many destinations each claim was to pass over. */
+  const passedOver: number[] = []
   const signals: AbortSignal[] = []
   const takesAll: Says = () => [SENT, 0]
   const carriers = Object.entries(given).map(([name, { says = takesAll, hasAll = false, ...more }]) =>
@@ -76,9 +78,10 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
   const delivery = createDelivery({
     outbox: {
       ...outbox,
-      claim(channel, limit, ...which) {
+      claim(channel, limit, leaseMs, passOver = [], ...which) {
+        passedOver.push(passOver.length)
         if (limit > 0) (channel === 'email' ? claimed : claimedSms).push(time.now())
-        return outbox.claim(channel, limit, ...which)
+        return outbox.claim(channel, limit, leaseMs, passOver, ...which)
       },
     },
     clock,
@@ -129,6 +132,7 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
     delivery,
     claimed,
     claimedSms,
+    passedOver,
     taken,
     signals,
     accept,
@@ -284,6 +288,17 @@ t.test('while a carrier rests, and is tried, a verdict is far, and nothing else 
   ])
 })
 
+t.test('of invented destinations that rest claims pass three hundred over', async t => {
+  const country: Outcome = { is: 'retry', whose: 'ours', scope: 'country', code: '21408', reply: '' }
+  const { time, delivery, accept, passedOver } = await openStarted(t, {
+    smtp: { says: () => [country, 0], scopesOf: ({ to }) => ({ country: to }) },
+  })
+  for (let n = 0; n < 800; n += 1) await accept(`${n % 400}`)
+  await time.pass(1500)
+  const rest = delivery.status()[0]?.destinations.filter(each => each.rest !== null)
+  t.same([rest?.length, Math.max(...passedOver)], [300, 300])
+})
+
 const REVIEW: Outcome = { is: 'retry', whose: 'ours', scope: 'template', code: '15', reply: '' }
 
 t.test(
@@ -364,8 +379,9 @@ t.test('a code that is due again goes first, though memory is full of what is no
   await time.pass(10)
   for (const slow of ['slow 1', 'slow 2']) await accept(slow)
   const full = []
-  for (let n = 0; n < 190; n += 1) full.push((await accept(`link ${n}`)).in)
-  t.equal(full.filter(where => where === 'memory').length, 190)
+  for (let n = 0; n < 200; n += 1) full.push((await accept(`link ${n}`)).in)
+  t.equal(full.filter(where => where === 'memory').length, 192)
+  t.match(await accept('last', 'code'), { in: 'memory' })
   await time.pass(10_000)
   const order = log.filter(each => each.includes(' gets '))
   t.same(order.slice(10, 14), [
@@ -374,7 +390,7 @@ t.test('a code that is due again goes first, though memory is full of what is no
     '210 smtp gets slow 2',
     '1210 smtp gets code',
   ])
-  t.equal(taken().length, 204)
+  t.equal(taken().length, 215)
 })
 
 t.test('what has waited in memory for two seconds goes back, and another process may take it', async t => {

@@ -92,10 +92,10 @@ for (const [purpose, everyMs, most, places] of [
   ['code', 70_000, 12_000, 200],
 ] as const)
   t.test(
-    `each ${purpose} to a new domain that hangs, a code to others every ${everyMs} ms: they fill no list, and stop no code`,
+    `each ${purpose} to a new domain that hangs, a code to others every ${everyMs} ms: they stop no code`,
     async t => {
       const seconds = Math.max(30, (3 * everyMs) / SECOND)
-      const { codes, mostPassedOver } = await play({
+      const { codes } = await play({
         seed: SEED,
         channel: 'email',
         carriers: [WELL],
@@ -109,7 +109,6 @@ for (const [purpose, everyMs, most, places] of [
         swallows: (_carrier, to) => to.startsWith('x'),
         floods: [{ to: n => `x@invented${n}.test`, purpose, perSecond: 1200 / seconds, many: 1200 }],
       })
-      t.ok(mostPassedOver <= 556, `${mostPassedOver} are passed over`)
       const waits = codes.map(({ cameAt, beganAt = Infinity }) => beganAt - cameAt)
       t.ok(Math.max(...waits) < most, `${Math.max(...waits)} ms`)
     },

@@ -186,6 +186,9 @@ t.test('“try now” ends the rest, and those after it begin with the shortest 
   t.ok(allows(2500))
   t.equal(attempt(REFUSED, 2500), null, 'it never was well')
   t.equal(health.openUntil(), 4500)
+  health.allowTrialNow(2600)
+  t.equal(attempt(SENT, 2600), 'closed')
+  t.same([1, 2, 3, 4, 5].map(() => attempt(REFUSED, 2700)).at(-1), 'open', 'what fails after it counts')
 })
 
 t.test('a country for which a carrier hangs rests alone, and is told', async t => {
@@ -216,6 +219,16 @@ t.test('where a carrier hangs for all, nothing is said of a country, and each is
   t.equal(restsFor(CHINA, 500), null)
   t.match(begin(500, CHINA).end(STALL, 2500).faults, [{ is: 'begun', fault: { name: '+86' } }])
   t.equal(health.state(), 'closed')
+})
+
+t.test('what the provider named is over when a message is taken, whatever failed meanwhile', async t => {
+  const { attempt, health } = open()
+  attempt({ is: 'retry', whose: 'ours', scope: 'country', code: '21408', reply: '' }, 0, CHINA)
+  attempt(STALL, 2000, CHINA)
+  attempt({ is: 'rejected', scope: 'recipient', code: '21211', reply: '' }, 30_000, CHINA)
+  t.match(health.faults(), [{ name: '+86' }])
+  attempt(SENT, 60_000, CHINA)
+  t.same(health.faults(), [])
 })
 
 t.test('what could not be connected says nothing of a country', async t => {

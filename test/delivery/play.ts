@@ -70,8 +70,6 @@ export interface Result {
   readonly refusals: readonly number[]
   /** Each code, when it came, which carriers were asked to send it, and when one of them took it, ms. */
   readonly codes: readonly Code[]
-  /** The most destinations that a claim was to pass over. */
-  readonly mostPassedOver: number
 }
 
 export interface Code {
@@ -170,15 +168,8 @@ export async function play(load: Load): Promise<Result> {
   )
   const carriers = providers.map(provider => createCarrier(provider, { clock, random }))
   let leases = 0
-  let mostPassedOver = 0
   const delivery = createDelivery({
-    outbox: {
-      ...outbox,
-      claim(name, limit, leaseMs, passOver = [], ...which) {
-        mostPassedOver = Math.max(mostPassedOver, passOver.length)
-        return outbox.claim(name, limit, leaseMs, passOver, ...which)
-      },
-    },
+    outbox,
     clock,
     random,
     verdicts: createVerdicts(),
@@ -229,7 +220,7 @@ export async function play(load: Load): Promise<Result> {
     }
     if (faults[0] !== undefined) throw faults[0]
     const limits = carriers.map(carrier => carrier.standing(now()).limit)
-    return { sent, tookMs, takenAt, limits, probes, refusals, codes: [...codes.values()], mostPassedOver }
+    return { sent, tookMs, takenAt, limits, probes, refusals, codes: [...codes.values()] }
   } finally {
     timers.stopAll()
     timers.uninstall()

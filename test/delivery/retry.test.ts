@@ -33,6 +33,18 @@ t.test(
   },
 )
 
+t.test(
+  'what waits for a carrier that is down comes back within 2 s, a code, or 5 s, however often it was tried',
+  async t => {
+    const down = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true } as const
+    for (const [purpose, ms] of [
+      ['code', 2000],
+      ['link', 5000],
+    ] as const)
+      t.match(decideSettlement(down, tried({ purpose, attempts: 9 }), NOW, most), { dueAt: NOW + ms })
+  },
+)
+
 t.test('rejected is final, with the answer that it gives', async t => {
   for (const [scope, why] of [
     ['recipient', 'recipient'],
@@ -148,11 +160,11 @@ t.test('the next carrier is asked when this one surely did not send it, and anot
   ])
     t.match(combineOutcomes(outcomes), { whose: 'ours', code: '21608' }, 'nor is what may be ours hidden')
   t.match(combineOutcomes([ofOne, ours]), { code: '535' })
-  const down = { ...busy, untouched: true } as const
+  const down = combineOutcomes([ofOne, { ...busy, untouched: true }])
   t.match(
-    decideSettlement(combineOutcomes([ofOne, down]), tried({ attempts: 9 }), NOW, most),
+    decideSettlement(down, tried({ attempts: 9 }), NOW, most),
     { dueAt: NOW + 2000 },
-    'it waits no longer than the carrier that is down',
+    'as for what is down',
   )
   t.match(
     combineOutcomes([later, asksNext[0]]),
