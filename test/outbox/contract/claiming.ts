@@ -122,6 +122,19 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     t.ok(ends.flatMap(({ settled }) => settled).length > 681, 'their lives end all the same')
   })
 
+  await t.test('when something becomes due is said of what is not passed over', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    for (const [destination, ms] of [
+      ['full', 5000],
+      ['later', 9000],
+    ] as const) {
+      await outbox.accept([sample(clock, { recipient: `r@${destination}.example`, destination })])
+      for (const { id, lease: claimed } of (await outbox.claim('email', 1, 60_000)).messages)
+        await outbox.settle(id, claimed, { to: 'queued', dueAt: clock.now() + ms })
+    }
+    t.match(await outbox.claim('email', 1, 60_000, ['full']), { nextDueAt: clock.now() + 9000 })
+  })
+
   await t.test(
     'a thousand that become due together are all claimed, and at once what they stand before',
     async t => {
