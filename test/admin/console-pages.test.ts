@@ -101,6 +101,10 @@ t.test('what is not there, cannot be read or fails is said on a page, with its s
   t.match(await ask(`/console/messages/${ID}`), { ...gone, text: 'may have been pruned' })
   t.match(await ask(`/console/messages/${ID}`, 'do=retry'), { ...gone, text: 'may have been pruned' })
   t.match(await ask('/console/messages', 'recipient=x'), { ...gone, text: 'neither a mail address' })
+  t.match(await ask('/console/messages', 'recipient=+'), {
+    status: 303,
+    head: { location: '/console/messages?' },
+  })
   for (const path of ['email/nothing/en', 'sms/file/en', 'fax/file/en', 'email/file/xx'])
     t.match(await ask(`/console/templates/${path}`), { ...gone, text: 'There are no such words' })
   t.match(await ask('/console/templates/sms/login-code/en/mail'), { ...gone, text: 'There is no such mail' })

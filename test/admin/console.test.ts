@@ -306,7 +306,14 @@ t.test('who has a password may see the URLs, and take a copy of the store, which
   t.match(await copy.text(), /^SQLite format 3\0/)
   const shown = await fetch(`${rig.service().adminUrl}/console/urls`, { headers: { authorization } })
   const urls = await shown.text()
-  t.match(urls, rig.path('email'))
+  for (const [channel, name] of [
+    ['email', 'e-mail'],
+    ['sms', 'SMS'],
+  ] as const)
+    t.match(
+      urls.split('</details>').find(each => each.includes(rig.path(channel))),
+      `Show the ${name} URL`,
+    )
   t.match(urls, /<code>https:[^<]+<\/code> <button type="button" data-copied="Copied" hidden>Copy</)
   for (const carrier of ['aliyun', 'tencent'])
     t.match(

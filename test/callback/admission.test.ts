@@ -243,7 +243,9 @@ t.test('bodies that are slow to come keep nobody out, and count again once they 
     if (!t.ok(quick?.noteBodyRead(), `after ${now} ms`)) return
     quick?.end()
   }
+  t.notOk(admission.hasUnstored())
   const come = slow.filter(each => each?.noteBodyRead()).length
+  t.ok(admission.hasUnstored())
   t.ok(come > 50 && come < 70, `${come} of them have room`)
   t.equal(admission.admit(300)?.noteBodyRead() ?? false, true)
   for (const each of slow) each?.end()

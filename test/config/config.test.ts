@@ -104,6 +104,11 @@ t.test('an empty or blank value is none', async t => {
   t.equal(config.PORT, 8443)
   t.equal(config.LOCALE, 'en')
   t.equal(config.SMTP_FALLBACK_URL, undefined)
+  t.equal(
+    load({ ...enough, TWILIO_AUTH_TOKEN: ' a b ' }).TWILIO_AUTH_TOKEN,
+    ' a b ',
+    'a blank may be part of a secret',
+  )
   t.match(faultsIn({ ...enough, CORP_ID: '' }), [/^CORP_ID is missing/])
 })
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { allSettings } from '../../src/config/settings.ts'
+import { allSettings, settingNames } from '../../src/config/settings.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 /** What each text is read as; a fault for those that cannot be. */
@@ -50,6 +52,28 @@ t.test('whom a trial names, and the place of an entry that is none', async t => 
   t.match(faultsIn({ ...enough, BRAND_NAME: 'Example', ONLY_TO: 'ann@example.com, secret-name' }), [
     /^ONLY_TO (?!.*secret).*; entry 2 is none of them/,
   ])
+})
+
+reads(
+  'PROBE_TO',
+  {
+    'me@Example.com +8613800138000': new Map([
+      ['email', 'me@example.com'],
+      ['sms', '+8613800138000'],
+    ]),
+  },
+  ['@example.com', 'me@example.com, you'],
+  { PUBLIC_URL: 'https://c.example.com' },
+)
+
+t.test('what each setting must be is said in a sentence', async t => {
+  const said = settingNames.flatMap(name =>
+    ['?', '0', 'a b,c'].flatMap(text =>
+      faultsIn({ ...enough, [name]: text }).filter(each => each.startsWith(name)),
+    ),
+  )
+  const expected = readFileSync(join(import.meta.dirname, '../fixtures/setting-faults.txt'), 'utf8')
+  t.same([...new Set(said)], expected.trimEnd().split('\n'))
 })
 
 t.test('quotas', async t => {

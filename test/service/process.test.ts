@@ -73,5 +73,6 @@ t.test('a port that is taken is named, and what to do', async t => {
       describeStartFailure(failed, 'en'),
       `EADDRINUSE: address already in use 127.0.0.1:${port}: something else listens there; set PORT or ADMIN_PORT to another one, or end it`,
     )
+    t.match(describeStartFailure(failed, 'zh-CN'), '端口已被占用')
   }
 })

@@ -157,7 +157,11 @@ t.test('a broken file is named with line and reason, and the built-in one is use
     ['layout.html', '{{ code | exec }}', /^layout\.html:1 undefined filter: exec/],
     ['layout.html', '  \n', /^layout\.html: comes out blank/],
     ['messages/member-alarm.txt', '{{ username }}', /^messages\/member-alarm\.txt: comes out blank/],
-    ['layout.html', "a\n{% include '.env' %}", /^layout\.html:2 no template is called \.env/],
+    [
+      'layout.html',
+      "a\n{% include '.env' %}\n{% include '.env' %}",
+      /^layout\.html:2 no template is called \.env/,
+    ],
     [
       'layout.txt',
       '{% for i in (1..9999999) %}{% for j in (1..9999) %}x{% endfor %}{% endfor %}',
