@@ -370,9 +370,18 @@ t.test('a provider is back that could not be reached and now can', async t => {
   )
   t.notOk(await carrier.isBack())
   for (let n = 0; n < 5; n += 1) carrier.begin(0, ANN, PLAIN).end(REFUSED)
-  const isBack: boolean[] = []
-  for (const _each of found) isBack.push(await carrier.isBack())
-  t.same(isBack, [false, false, true, false], 'not one that was there all the time, and refuses')
+  const isBack: (readonly [boolean, restsUntil: number])[] = []
+  for (const _each of found) isBack.push([await carrier.isBack(), carrier.standing(0).openUntil])
+  t.same(
+    isBack,
+    [
+      [false, 2000],
+      [false, 2000],
+      [true, 0],
+      [false, 0],
+    ],
+    'not one that was there all the time, and refuses',
+  )
   await Promise.all([carrier.isBack(), carrier.isBack()])
   t.equal(asked, 5, 'one look at a time')
 })

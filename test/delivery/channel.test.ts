@@ -247,11 +247,13 @@ t.test('during a pause that the carrier asked for, nothing goes out, and then co
     overload: 'requests',
     retryAfterMs: 1000,
   }
-  const { time, accept, log } = await openStarted(t, { smtp: { says: inTurn(busy) } })
+  const { time, accept, log, looked } = await openStarted(t, { smtp: { says: inTurn(busy) } })
   await accept('link 0')
   await time.pass(100)
   for (const purpose of ['link', 'code'] as const) await accept(purpose, purpose)
-  await time.pass(10_000)
+  await time.pass(900)
+  t.same([...looked], [0, 100, 200, 500, 700, 1000, 1100], 'nor is that looked at all the time')
+  await time.pass(9100)
   t.same(log, ['100 smtp gets link 0', '1100 smtp gets code', '1100 smtp gets link', '3600 smtp gets link 0'])
 })
 

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
 import t from 'tap'
 import {
   type AttemptedMessage,
@@ -8,6 +11,7 @@ import {
 } from '../../src/delivery/retry.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
+import { inEnglish } from '../language/english.ts'
 
 const NOW = 1_000_000
 const tried = (more: Partial<AttemptedMessage> = {}): AttemptedMessage => ({
@@ -32,33 +36,6 @@ t.test(
     }
   },
 )
-
-t.test(
-  'what waits for a carrier that is down comes back within 2 s, a code, or 5 s, however often it was tried',
-  async t => {
-    const down = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true } as const
-    for (const [purpose, ms] of [
-      ['code', 2000],
-      ['link', 5000],
-    ] as const)
-      t.match(decideSettlement(down, tried({ purpose, attempts: 9 }), NOW, most), { dueAt: NOW + ms })
-  },
-)
-
-t.test('rejected is final, with the answer that it gives', async t => {
-  for (const [scope, why] of [
-    ['recipient', 'recipient'],
-    ['message', 'content'],
-    ['template', 'content'],
-    ['country', 'country'],
-  ] as const) {
-    t.same(decideSettlement({ is: 'rejected', scope, code: '550', reply: '' }, tried(), NOW, half), {
-      to: 'final',
-      state: 'refused',
-      answer: why,
-    })
-  }
-})
 
 const ambiguous = { is: 'ambiguous', code: 'T', reply: '' } as const
 const none = () => 0
@@ -85,94 +62,71 @@ t.test(
 )
 
 t.test('the pause leaves time for another copy; without time it is unknown', async t => {
-  t.equal(pauseOf({ expiresAt: NOW + 6000 }), 3000, 'half of what is left')
-  t.equal(pauseOf({ expiresAt: NOW + 1999 }), 'unknown', 'no time left: nobody will know')
-})
-
-t.test('Retry-After is a floor, with jitter on top', async t => {
-  const outcome = { is: 'retry', whose: 'later', code: '20429', reply: '', retryAfterMs: 20_000 } as const
-  t.match(decideSettlement(outcome, tried(), NOW, half), { to: 'queued', dueAt: NOW + 20_500 })
-  t.match(
-    decideSettlement(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most),
-    { dueAt: NOW + 80_000 },
-    'an hour of jitter would be too much',
+  t.same(
+    [6000, 2000, 1999].map(ms => pauseOf({ expiresAt: NOW + ms })),
+    [3000, 1000, 'unknown'],
+    'half of what is left; without that nobody will know',
   )
 })
 
-t.test(
-  'a limit of the number waits for its end, or refuses what it would outlive; one of the account waits',
-  async t => {
-    const limit = (scope: 'recipient' | 'account', retryAfterMs: number): Outcome => ({
-      is: 'limit',
-      scope,
-      code: 'minute',
-      reply: quote('no more'),
-      retryAfterMs,
+const REJECTED = { is: 'rejected', code: '550', reply: 'no' } as const
+const LIMIT = { is: 'limit', code: 'hour', reply: 'no more', retryAfterMs: 60_000 } as const
+const LATER = { is: 'retry', whose: 'later', code: '451', reply: quote('busy') } as const
+const OURS = { is: 'retry', whose: 'ours', code: '535', reply: 'mend it' } as const
+/** What carriers say, each with a name. */
+const OUTCOMES: Readonly<Record<string, Outcome>> = {
+  sent: { is: 'sent', reply: '', providerId: 'P1' },
+  ambiguous,
+  'refused recipient': { ...REJECTED, scope: 'recipient' },
+  'refused country': { ...REJECTED, scope: 'country' },
+  'refused words': { ...REJECTED, scope: 'message' },
+  'refused template': { ...REJECTED, scope: 'template' },
+  incapable: { ...REJECTED, scope: 'recipient', code: 'SMTPUTF8', incapable: true },
+  'limit of recipient': { ...LIMIT, scope: 'recipient' },
+  'limit of account': { ...LIMIT, scope: 'account', code: 'day', retryAfterMs: 80_000 },
+  later: LATER,
+  'after 20 s': { ...LATER, code: '429', retryAfterMs: 20_000 },
+  down: { ...LATER, code: 'ECONNREFUSED', untouched: true },
+  aborted: { ...LATER, code: 'aborted', untouched: true },
+  closed: { ...LATER, code: 'closed' },
+  expired: { ...LATER, code: 'expired' },
+  'our login': { ...OURS, scope: 'account' },
+  'our template': { ...OURS, scope: 'template', retryAfterMs: 3500 },
+  'our sender': { ...OURS, scope: 'sender', code: 'sign' },
+  'our country': { ...OURS, scope: 'country', code: '21408' },
+  'our recipient': { ...OURS, scope: 'recipient', code: '21608' },
+}
+/** Messages to which it is said. */
+const MESSAGES: readonly Partial<AttemptedMessage>[] = [
+  {},
+  { purpose: 'link', attempts: 9 },
+  { attempts: 9, ambiguous: 1, canBeAsked: true },
+  { expiresAt: NOW + 60_500 },
+  { expiresAt: NOW + 60_501 },
+  { expiresAt: NOW + 3000, overdueAt: NOW - 700 },
+  { expiresAt: NOW + 1200 },
+]
+
+/** What may come of these in pairs: nothing else follows of others. */
+const PAIRED = /^(refused country|incapable|limit|later|after|down|our (login|template|recipient))/
+
+t.test('what each outcome means for a message, and what comes of two', async t => {
+  const all = Object.entries(OUTCOMES)
+  const alone = all.map(([name, outcome]) => {
+    const next = (['sms', 'email'] as const).filter(channel => mayAskNext(outcome, channel))
+    const settled = MESSAGES.map(more => {
+      const { to, ...settlement } = decideSettlement(outcome, tried(more), NOW, half)
+      if ('dueAt' in settlement) settlement.dueAt -= NOW
+      return `${to} ${Object.values(settlement).join(' ')}`.trim()
     })
-    const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>
-      decideSettlement(outcome, tried({ attempts: 1, ...more }), NOW, half)
-    t.match(after(limit('recipient', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
-    t.same(after(limit('recipient', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit' })
-    t.match(after(limit('account', 3_600_000)), { to: 'queued', dueAt: NOW + 3_600_500 }, 'ours to mend')
-    t.match(
-      after(limit('recipient', 3_600_000), { ambiguous: 1 }),
-      { to: 'queued', ambiguous: 1 },
-      'not refused: it may be there',
-    )
-  },
-)
-
-t.test('the next carrier is asked when this one surely did not send it, and another may', async t => {
-  const refused = { is: 'rejected', code: '1', reply: '' } as const
-  const later = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '' } as const
-  const limit = { is: 'limit', scope: 'recipient', code: '1', reply: '', retryAfterMs: 1 } as const
-  const asksNext = [
-    { ...refused, scope: 'country' },
-    { ...refused, scope: 'template' },
-    later,
-    limit,
-  ] as const
-  for (const outcome of asksNext) t.ok(mayAskNext(outcome, 'sms'), JSON.stringify(outcome))
-  const stopped = ['expired', 'aborted', 'closed'].map(code => ({ ...later, code }))
-  const isEnd = [
-    { ...refused, scope: 'recipient' },
-    { is: 'sent', reply: '' },
-    ambiguous,
-    ...stopped,
-  ] as const
-  for (const outcome of isEnd) t.notOk(mayAskNext(outcome, 'sms'), JSON.stringify(outcome))
-  t.ok(mayAskNext(later, 'email'))
-  for (const scope of ['recipient', 'message', 'template'] as const) {
-    t.notOk(
-      mayAskNext({ ...refused, scope }, 'email'),
-      'what a mail server refuses for good the fallback is not asked',
-    )
-    for (const channel of ['email', 'sms'] as const)
-      t.ok(mayAskNext({ ...refused, scope, incapable: true }, channel), 'but what it lacks')
-  }
-  const ours = { is: 'retry', whose: 'ours', code: '535', reply: '' } as const
-  t.match(combineOutcomes([ours, later]), { is: 'retry', whose: 'ours', code: '535' }, 'it is told')
-  const ofOne = { ...ours, scope: 'recipient', code: '21608' } as const
-  const busy = { is: 'retry', whose: 'later', code: '503', reply: '' } as const
-  for (const outcomes of [
-    [ofOne, busy],
-    [busy, ofOne],
-  ])
-    t.match(combineOutcomes(outcomes), { whose: 'ours', code: '21608' }, 'nor is what may be ours hidden')
-  t.match(combineOutcomes([ofOne, ours]), { code: '535' })
-  const down = combineOutcomes([ofOne, { ...busy, untouched: true }])
-  t.match(
-    decideSettlement(down, tried({ attempts: 9 }), NOW, most),
-    { dueAt: NOW + 2000 },
-    'as for what is down',
+    return `${name}: asks the next of ${next.join(', ') || 'none'}; ${settled.join(', ')}`
+  })
+  const pairs = all.flatMap(([a, first]) =>
+    all.flatMap(([b, second]) => {
+      if (!PAIRED.test(a) || !PAIRED.test(b)) return []
+      return `${a}, ${b}: ${inspect(inEnglish(combineOutcomes([first, second])), { breakLength: Infinity })}`
+    }),
   )
-  t.match(
-    combineOutcomes([later, asksNext[0]]),
-    { is: 'retry', code: 'ECONNREFUSED' },
-    'one may take it later',
-  )
-  t.match(combineOutcomes([limit, { ...limit, code: '2', retryAfterMs: 5 }]), { ...limit, retryAfterMs: 1 })
-  const untouched = { ...later, untouched: true } as const
-  t.match(combineOutcomes([untouched, untouched]), { untouched: true })
-  t.notOk('untouched' in combineOutcomes([untouched, later]), 'a carrier that was reached is no outage')
+  const record = join(import.meta.dirname, '../fixtures/settlements.txt')
+  t.equal([...alone, ...pairs, ''].join('\n'), readFileSync(record, 'utf8'))
 })
