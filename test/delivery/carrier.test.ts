@@ -166,7 +166,7 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   )
   const names = { template: 'SMS_2', country: 'CN' }
   const mayAsk = (each: ScopeNames) => carrier.mayAsk(using(each), now)
-  carrier.begin(0, ANN, using({ template: 'unknown' })).end(REVIEW)
+  carrier.begin(0, ANN, using({ sender: 'unknown' })).end({ ...REVIEW, scope: 'sender' })
   carrier.begin(0, ANN, using(names)).end(REVIEW)
   carrier.begin(0, ANN, using({ country: 'FR' })).end({ ...REVIEW, scope: 'country' })
   t.notOk(await carrier.hasApproved())
@@ -180,10 +180,10 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   )
   t.same(
     asked.filter(each => !each.includes('SMS_2')),
-    ['template unknown at 500'],
+    ['sender unknown at 500'],
     'what cannot be known is asked once a rest, and left to a message',
   )
-  t.equal(mayAsk({ template: 'unknown' }), null)
+  t.equal(mayAsk({ sender: 'unknown' }), null)
   t.not(mayAsk(names), null)
   hindrance = null
   for (; now < 200_000 && !(await carrier.hasApproved()); now += 500);
@@ -195,9 +195,10 @@ t.test(
   'a refusal that ends its message opens nothing, and without a name all messages share one sender',
   async t => {
     const { attemptOf, mayAsk, faults } = open()
-    attemptOf({ is: 'rejected', scope: 'country', code: '21408', reply: '' }, { country: 'FR' })
+    const refusal = { is: 'rejected', code: '21408', reply: '' } as const
+    for (const scope of ['country', 'template'] as const) attemptOf({ ...refusal, scope }, { country: 'FR' })
     t.equal(mayAsk({ country: 'FR' }), null)
-    t.same(faults(), [])
+    t.match(faults(), [{ scope: 'template', until: null }], 'though that a value does not fit is told')
     attemptOf({ ...REVIEW, scope: 'sender' }, { country: 'FR' })
     t.match(mayAsk({ country: 'ES' }), { until: 2000 })
   },

@@ -241,25 +241,20 @@ t.test(
   'a value that does not fit a template is told at once, until one of its kind is sent; nothing waits',
   async t => {
     const health = createHealth(() => 0.5)
-    const misfit: Outcome = {
-      is: 'rejected',
-      scope: 'template',
-      code: 'isv.TEMPLATE_PARAMS_ILLEGAL',
-      reply: quote('no'),
-    }
+    const said = { scope: 'template', code: 'isv.TEMPLATE_PARAMS_ILLEGAL', reply: quote('no') } as const
+    const misfit: Outcome = { is: 'rejected', ...said }
     const names = () => ({ template: 'SMS_1' })
     const judge = (outcome: Outcome, kind: string) => {
       const attempt = { kind, names, place: '', startedAt: 0, nth: 1 }
-      return health.record(outcome, attempt, 7).faults[0]?.is
+      return health.record(outcome, attempt, 7).faults
     }
-    t.equal(judge(misfit, 'login-code'), 'begun')
-    t.equal(judge(misfit, 'login-code'), undefined)
-    t.match(health.faults(), [
-      { scope: 'template', name: 'SMS_1', kind: 'login-code', since: 7, until: null },
-    ])
+    const fault = { ...said, name: 'SMS_1', kind: 'login-code', since: 7, until: null }
+    t.same(judge(misfit, 'login-code'), [{ is: 'begun', fault }])
+    t.same(judge(misfit, 'login-code'), [])
+    t.same(health.faults(), [fault])
     t.equal(health.findFault(names, 8), null)
-    t.equal(judge(SENT, 'forgotten-password'), undefined)
-    t.equal(judge(SENT, 'login-code'), 'over')
+    t.same(judge(SENT, 'forgotten-password'), [])
+    t.same(judge(SENT, 'login-code'), [{ is: 'over', fault }])
     t.same(health.faults(), [])
   },
 )

@@ -69,10 +69,10 @@ t.test('the pause leaves time for another copy; without time it is unknown', asy
   )
 })
 
-const REJECTED = { is: 'rejected', code: '550', reply: 'no' } as const
-const LIMIT = { is: 'limit', code: 'hour', reply: 'no more', retryAfterMs: 60_000 } as const
+const REJECTED = { is: 'rejected', code: '550', reply: quote('no') } as const
+const LIMIT = { is: 'limit', code: 'hour', reply: quote('no more'), retryAfterMs: 60_000 } as const
 const LATER = { is: 'retry', whose: 'later', code: '451', reply: quote('busy') } as const
-const OURS = { is: 'retry', whose: 'ours', code: '535', reply: 'mend it' } as const
+const OURS = { is: 'retry', whose: 'ours', code: '535', reply: quote('mend it') } as const
 /** What carriers say, each with a name. */
 const OUTCOMES: Readonly<Record<string, Outcome>> = {
   sent: { is: 'sent', reply: '', providerId: 'P1' },

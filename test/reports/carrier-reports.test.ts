@@ -395,6 +395,7 @@ for (const [what, changes, ...steps] of [
   ['eighteen of twenty', ['0 second 0', '11 first 90'], [0, 'bbbb'], [11, `bb${GOOD.slice(2)}`]],
   ['seventeen of twenty', ['0 second 0'], [0, 'bbbb'], [11, `bbb${GOOD.slice(3)}`]],
   ['not within ten minutes', ['0 second 0', '10 first 100'], [0, 'bbbb'], [9, GOOD], [10, 'g']],
+  ['by one of that moment', ['0 second 0', '10 first 100'], [0, 'bbbbl'], [9, GOOD.slice(2)], [10, 'g']],
   ['by a report after them', ['0 second 0', '12 first 100'], [0, 'bbbb'], [8, `${GOOD}l`]],
   [
     'forgiven after an hour, and then after two',

@@ -12,7 +12,8 @@ function begin() {
   const reported = createReportedFaults({
     clock: { now: () => now },
     domainOf: masked => masked.slice(masked.lastIndexOf('@') + 1),
-    onFault: (_channel, _provider, { is, fault }) => told.push(`${is} ${fault.name}`),
+    onFault: (channel, provider, { is, fault }) =>
+      told.push([channel, provider, is, ...Object.values(fault)].join(' ')),
   })
   /** A provider reports on a message. */
   function reportOn(status: string, more: Partial<EventOf<'receipt'>>): void {
@@ -70,7 +71,8 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
   t.equal(reported.list('a').length, 1, 'fewer in a row than did not')
   report('+12*******1111', false, 'login-code', { status: 'read' })
   t.same(reported.list('a'), [])
-  t.same(told, ['begun 30034', 'over 30034'])
+  const fault = 'sender 30034 login-code 0  30034 not registered'
+  t.same(told, [`sms a begun ${fault} 1`, `sms a over ${fault}`])
   for (const [refused, arrive] of [
     [1, 3],
     [20, 10],
@@ -123,11 +125,12 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
   t.same(one.known(), [], 'four, whatever they say')
   one.comeBack('eve', 'example.com', '5.7.26')
   t.same(one.known(), [['5.7.x', 5]], 'all codes of a class are one fault')
-  t.same(one.told, ['begun 5.7.x'])
+  const fault = 'message 5.7.x  0  5.7.x refused by policy'
+  t.same(one.told, [`email smtp begun ${fault} 5`])
   one.advance(25 * HOUR)
   one.comeBack('ann')
   t.same(one.known(), [], 'one alone does not keep it up')
-  t.same(one.told, ['begun 5.7.x', 'over 5.7.x'])
+  t.same(one.told.slice(1), [`email smtp over ${fault}`])
 
   const sameDomain = beginMail()
   for (let n = 0; n < 20; n += 1) sameDomain.comeBack(`r${n}`)
