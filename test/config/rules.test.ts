@@ -215,37 +215,6 @@ t.test('a password crosses no network in the clear, unless a second setting says
   t.match(said(told), [/^SMTP_LOGIN_WITHOUT_TLS lets .*in the clear/])
 })
 
-t.test('a user without a password needs a token, and a token needs a user without a password', async t => {
-  const url = { SMTP_URL: 'smtp://courier%40example.com@smtp.example.com' }
-  const token = {
-    SMTP_OAUTH2_TOKEN_URL: 'https://login.example.com/token',
-    SMTP_OAUTH2_CLIENT_ID: 'client',
-    SMTP_OAUTH2_CLIENT_SECRET: 'hunter2secret',
-  }
-  const said = (more: object) => faultsIn({ ...enough, ...more })
-  const both = (each: string) => ({ SMTP_URL: each, SMTP_FALLBACK_URL: each })
-  t.match(said(both(url.SMTP_URL)), [
-    /^SMTP_URL has a user and no password.*SMTP_OAUTH2_TOKEN_URL/,
-    /^SMTP_FALLBACK_URL has a user and no password/,
-  ])
-  t.same(said({ ...url, ...token }), [])
-  t.match(said(token), [/^SMTP_URL needs a user and no password for SMTP_OAUTH2_TOKEN_URL/])
-  t.same(said({ SMTP_FALLBACK_URL: url.SMTP_URL, ...token }), [], 'it may be the second server alone')
-  const { SMTP_OAUTH2_CLIENT_SECRET: _secret, ...open } = token
-  t.match(said({ ...url, ...open }), [/^SMTP_OAUTH2_CLIENT_SECRET is missing/])
-  t.same(said({ ...url, ...open, SMTP_OAUTH2_REFRESH_TOKEN: 'x' }), [], 'a public client has none')
-  t.match(said({ ...url, ...token, SMTP_OAUTH2_CLIENT_ID: '' }), [/^SMTP_OAUTH2_CLIENT_ID is missing/])
-  t.match(said({ SMTP_OAUTH2_SCOPE: 'x' }), [/^SMTP_OAUTH2_TOKEN_URL is missing: SMTP_OAUTH2_SCOPE needs it/])
-  t.match(said({ ...url, ...token, SMTP_OAUTH2_TOKEN_URL: 'http://login.example.com' }), [
-    /^SMTP_OAUTH2_TOKEN_URL must be an https/,
-    /^SMTP_URL has a user/,
-  ])
-  t.match(said({ ...both(`${url.SMTP_URL}?ignoreTLS=true`), ...token }), [
-    /^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/,
-    /^SMTP_FALLBACK_URL .*in the clear/,
-  ])
-})
-
 t.test('the mailbox of mails that came back needs a password or a token', async t => {
   const url = { BOUNCE_IMAP_URL: 'imaps://bounces@imap.example.com/INBOX' }
   t.match(faultsIn({ ...enough, ...url }), [/^BOUNCE_IMAP_URL has a user and no password/])

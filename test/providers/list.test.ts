@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadStandIn } from '../../sandbox/stand-ins.ts'
 import { allSettings } from '../../src/config/settings.ts'
 import { longestAttemptMs, openProviders, providerModules } from '../../src/providers/list.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
+import { describeFault } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from '../config/settings.ts'
 import { makePages } from '../docs/settings-pages.ts'
 import { type ContractRig, providerContract } from './contract.ts'
@@ -41,6 +42,48 @@ t.test('its settings are settings of the service, and stand on their page', asyn
       t.equal(allSettings[name as keyof typeof allSettings], setting, name)
       t.match(page, `### \`${name}\``)
     }
+})
+
+const USER = 'smtp://courier%40example.com@smtp.example.com'
+const CLEAR = 'smtp://courier:hunter2@mail.example.com?ignoreTLS=true'
+const TOKEN = { SMTP_OAUTH2_TOKEN_URL: 'https://login.example.com/token', SMTP_OAUTH2_CLIENT_ID: 'client' }
+const SECRET = { SMTP_OAUTH2_CLIENT_SECRET: 'hunter2secret' }
+/** Settings that are right or wrong together. */
+const TOGETHER: readonly Readonly<Record<string, string>>[] = [
+  { SMTP_URL: USER, SMTP_FALLBACK_URL: USER },
+  { ...TOKEN, ...SECRET },
+  { SMTP_URL: USER, ...TOKEN, ...SECRET },
+  { SMTP_FALLBACK_URL: USER, ...TOKEN, ...SECRET },
+  { SMTP_URL: USER, ...TOKEN },
+  { SMTP_URL: USER, ...TOKEN, SMTP_OAUTH2_REFRESH_TOKEN: 'x' },
+  { SMTP_URL: USER, ...TOKEN, ...SECRET, SMTP_OAUTH2_CLIENT_ID: '' },
+  { SMTP_OAUTH2_SCOPE: 'x' },
+  { SMTP_URL: USER, ...TOKEN, ...SECRET, SMTP_OAUTH2_TOKEN_URL: 'http://login.example.com' },
+  { SMTP_URL: `${USER}?ignoreTLS=true`, SMTP_FALLBACK_URL: CLEAR, ...TOKEN, ...SECRET },
+  { SMTP_URL: CLEAR, SMTP_LOGIN_WITHOUT_TLS: 'on' },
+  { SMTP_URL: CLEAR.replace('smtp:', 'smtps:') },
+  { SMTP_URL: CLEAR.replace('mail.example.com', '127.0.0.1') },
+  { SMTP_URL: CLEAR.replace('courier:hunter2@', '') },
+  { SMTP_URL: CLEAR.replace('ignoreTLS=true', 'requireTLS=false') },
+  { TWILIO_AUTH_TOKEN: '', TWILIO_API_KEY: `SK${'0'.repeat(32)}:key-secret` },
+]
+
+t.test('settings: what is secret, usual, wrong and missing, and what is wrong together', async t => {
+  const said = [
+    ...providerModules.flatMap(({ settings, name, findFaults, ...module }) => [
+      `${name} ${JSON.stringify(module)}`,
+      ...Object.entries(settings).map(([name, { meaning: _text, ...setting }]) => {
+        const wrong = faultsIn({ ...enough, [name]: '?' }).filter(each => each.startsWith(name))
+        return `  ${name} ${JSON.stringify(setting)} ${wrong.join('; ')}`.trimEnd()
+      }),
+      ...[...findFaults({})].map(fault => `  none of them: ${String(describeFault(fault))}`),
+    ]),
+    ...TOGETHER.map(
+      given => `${JSON.stringify(given)} ${faultsIn({ ...enough, ...given }).join('; ') || 'fine'}`,
+    ),
+  ]
+  const record = readFileSync(join(ROOT, 'test/fixtures/provider-settings.txt'), 'utf8')
+  t.same(said, record.trimEnd().split('\n'))
 })
 
 t.test('a channel that is on asks for its provider, and opens only that', async t => {
