@@ -301,8 +301,8 @@ export function checkSignature(
   if (timestamps.length === 0 && signatures.length === 0) return { check: 'absent' }
   const [rawTimestamp] = timestamps
   const [rawSignature] = signatures
-  if (timestamps.length !== 1 || signatures.length !== 1) return { check: 'wrong' }
-  if (rawTimestamp === undefined || rawSignature === undefined) return { check: 'wrong' }
+  if (rawTimestamp === undefined || timestamps.length > 1) return { check: 'wrong' }
+  if (rawSignature === undefined || signatures.length > 1) return { check: 'wrong' }
   const signature = percentDecode(rawSignature)
   if (signature === null || !DIGEST.test(signature)) return { check: 'wrong' }
   const given = Buffer.from(signature, 'hex')

@@ -45,7 +45,6 @@ export function createFrameGuard(now: () => number): (chunk: Uint8Array) => bool
       const [high = 0, middle = 0, low = 0, type = 0] = header
       unread = (high << 16) | (middle << 8) | low
       allowed -= type === DATA ? 1 - unread / WORTH_OF_A_FRAME : 1 + unread / OCTETS_OF_A_FRAME
-      allowed = Math.min(MOST_FRAMES, allowed)
       if (allowed < 0) return false
     }
     return true

@@ -141,7 +141,7 @@ t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the ca
     ['10.0.0.1', '198.51.100.7, 192.0.2.1', '192.0.2.1'],
     // Two proxies of ours.
     ['10.0.0.1', '192.0.2.9, 198.51.100.7, 10.0.0.2', '198.51.100.7'],
-    ['10.0.0.1', undefined, '10.0.0.1'],
+    ['::ffff:10.0.0.1', undefined, '10.0.0.1'],
     // Nobody knows who.
     ['10.0.0.1', 'unknown, junk', ''],
     // Not a proxy of ours.

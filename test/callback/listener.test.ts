@@ -49,7 +49,7 @@ async function listenForShortBodies(
   app.setErrorHandler((_error, _request, reply) =>
     reply.code(413).header('connection', 'close').send('too large'),
   )
-  return { port: await listenAs(t, app), unauthenticated }
+  return { port: await listenAs(t, app), unauthenticated, server: app.server }
 }
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
@@ -112,6 +112,16 @@ t.test('what a client may take of time, octets and connections', async t => {
     [3_600_000],
     'the key of session tickets is replaced by the hour',
   )
+})
+
+t.test('who says nothing has no handshake, and is hung up on after five seconds', async t => {
+  const { port, server } = await listenForShortBodies(t, { tls: await createTestCertificate() })
+  const silent = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const [connection] = (await once(server, 'connection')) as [Socket]
+  t.equal(connection.timeout, 5000)
+  connection.emit('timeout')
+  t.ok(connection.destroyed)
+  silent.destroy()
 })
 
 t.test('an expectation is ignored, what is no HTTP is told, and each connection is looked at', async t => {
@@ -179,8 +189,7 @@ t.test('over TLS the next request may come before Node calls the answer finished
     handle({ socket } as IncomingMessage, response)
     await settled()
   }
-  handle({ socket } as IncomingMessage, response)
-  handle({ socket } as IncomingMessage, response)
+  for (let n = 0; n < 3; n += 1) handle({ socket } as IncomingMessage, response)
   t.same(seen, ['handled', 'handled', 'handled', 'rejected'], 'but not within the turn that read the first')
 })
 

@@ -213,6 +213,14 @@ t.test('a state that has no meaning is told once, and a text is answered as it s
   ])
 })
 
+t.test('a challenge is answered by itself, where it is a word', async t => {
+  const { app } = await start(t, { challenge: 'hub.challenge' })
+  const bodies = ['11_a-B', '%3Cb%3E', 'x'.repeat(101)].map(
+    async said => (await app.inject(`${url}?hub.mode=x&hub.challenge=${said}`)).body,
+  )
+  t.same(await Promise.all(bodies), ['11_a-B', '', ''])
+})
+
 t.test('what the store cannot take now is asked for again', async t => {
   const { post, rig } = await start(t)
   rig.works = false

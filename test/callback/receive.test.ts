@@ -22,6 +22,7 @@ interface Given {
   readonly room?: boolean
   /** Hears of each area code that is read. */
   readonly areas?: unknown[]
+  readonly more?: Partial<ReceiverOptions>
   /** Announced while the message is being handed over. */
   readonly atOnce?: Verdict
 }
@@ -112,9 +113,11 @@ function open(given: Given = {}) {
         newcomer: tell,
         duplicate: tell,
         final: tell,
+        unrenderable: tell,
         'store-failed': ({ doing, error }) => void calls.push(`${doing} ${error.name}`),
       },
     ]),
+    ...given.more,
   }
   return { receive: createReceiver(options), calls, verdicts, begun, listening: () => listening }
 }
@@ -128,6 +131,27 @@ t.test('it is answered when every verdict is known', async t => {
   await settled()
   verdicts.announce(other, { is: 'final', state: 'refused', answer: 'recipient' })
   t.match((await answered).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+})
+
+t.test('what cannot be stored is answered at once', async t => {
+  const fail = () => {
+    throw new Error('a bug')
+  }
+  for (const [more, err_code, err_msg, kind, said = []] of [
+    [{ interpret: () => ({ ok: false, pointer: '/x', why: 'wrong' }) }, 4002011, '/x: wrong', 'none'],
+    [{ maxRecipients: 1 }, 4002012, '/to: more than 1 recipients', 'activation-code'],
+    [
+      { render: fail },
+      4002011,
+      'the message cannot be put into words',
+      'activation-code',
+      ['unrenderable email activation-code Error: a bug'],
+    ],
+  ] as const satisfies readonly (readonly [Partial<ReceiverOptions>, ...unknown[]])[]) {
+    const { receive, calls } = open({ more })
+    const answer = { status: 400, err_code, err_msg, retryAfter: undefined }
+    t.strictSame([await receive(CALLER, BODY), calls], [{ answer, kind, ids: [] }, said])
+  }
 })
 
 t.test('an area code is a text or a number; a blank one, and whatever else, is none', async t => {

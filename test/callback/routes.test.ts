@@ -198,8 +198,13 @@ t.test(
     await known.says(/HTTP\/1\.1 503 .*"err_code":5031002,/s)
     stranger.write(post.replace('/key/', '/other/'))
     await stranger.says(/HTTP\/1\.1 403 /)
+    stranger.write('GET /callback/corp/other/sms HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await stranger.says(/ 403 .* 403 /s)
+    stranger.write(post)
+    await stranger.says(/HTTP\/1\.1 503 /)
     t.equal(admitted, 0)
-    t.match(events, [{ type: 'overloaded' }, { refusal: 'signature', knowsKey: true }])
+    const refused = { refusal: 'signature', knowsKey: true }
+    t.match(events, [{ type: 'overloaded' }, refused, refused, { type: 'overloaded' }])
     known.write(post)
     await known.says(/HTTP\/1\.1 200 /)
     for (const { socket } of [known, stranger]) socket.destroy()
@@ -229,6 +234,8 @@ t.test('each callback is reported whole, with how long it took', async t => {
   for (const type of ['text/plain', '']) await ask('key', JSON.stringify(smsBody()), { 'content-type': type })
   await ask('key', '{', { 'content-type': 'application/json' })
   await ask('other', '{}', {})
+  await ask('key/more', '{', { 'content-type': 'application/json' })
+  await fetch(`${url}/callback/corp/key/sms`, { method: 'DELETE' })
   const answer = { status: 200, err_code: 0, err_msg: '', retryAfter: undefined }
   const post = {
     type: 'callback',
@@ -262,6 +269,11 @@ t.test('each callback is reported whole, with how long it took', async t => {
       signature: 'wrong',
       answer: { ...answer, status: 403, err_code: 4031003, err_msg: 'no' },
     },
+    { type: 'stray-request', answer: { ...answer, status: 404, err_code: 4041001, err_msg: 'no such path' } },
+    {
+      type: 'stray-request',
+      answer: { ...answer, status: 405, err_code: 4051001, err_msg: 'GET validates, POST sends' },
+    },
   ])
 })
 
@@ -273,4 +285,21 @@ t.test('a chunked body that is too large is answered 413, and its connection is 
   const text = await raw.ended()
   t.match(text, /^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is)
   t.match(text, '"err_code":4002001')
+})
+
+t.test('what fails is a fault, and an answer that cannot be written ends its connection', async t => {
+  const events: string[] = []
+  const answers = [{ status: 99, err_code: 0, err_msg: '' }]
+  const receive = async () => {
+    const answer = answers.pop()
+    if (answer === undefined) throw new Error('a bug')
+    return { answer, kind: 'x', ids: [] }
+  }
+  const url = await listen(t, () => LET_IN, receive, { emit: ({ type }) => void events.push(type) })
+  const headers = { 'content-type': 'application/json' }
+  const given = { method: 'POST', body: JSON.stringify(smsBody()), headers }
+  await t.rejects(fetch(`${url}/callback/corp/key/sms`, given))
+  const faulty = await fetch(`${url}/callback/corp/key/sms`, given)
+  t.equal(await faulty.text(), '{"err_code":5021001,"err_msg":"an unexpected fault"}')
+  t.same(events, ['callback', 'fault', 'fault', 'callback'])
 })

@@ -24,18 +24,13 @@ t.test('a known answer: SHA1 of corp id, Token and timestamp joined', async t =>
 })
 
 t.test('the form-decoded, the percent-decoded and the raw timestamp count', async t => {
-  t.equal(
-    check(`timestamp=2026-01-01T00:00:00+08:00&signature=${sign('2026-01-01T00:00:00+08:00')}`),
-    'right',
-    'a bare plus',
-  )
-  t.equal(
-    check(`timestamp=2026-01-01+00:00&signature=${sign('2026-01-01 00:00')}`),
-    'right',
-    'a plus that is a space',
-  )
-  t.equal(check(`timestamp=2026%2D01&signature=${sign('2026-01')}`), 'right')
-  t.equal(check(`timestamp=2026%2D01&signature=${sign('2026%2D01')}`), 'right', 'signed as it was sent')
+  for (const [sent, signed] of [
+    ['2026-01-01T00:00:00+08:00', '2026-01-01T00:00:00+08:00'],
+    ['2026-01-01+00:00', '2026-01-01 00:00'],
+    ['2026%2D01', '2026-01'],
+    ['2026%2D01', '2026%2D01'],
+  ] as const)
+    t.equal(check(`timestamp=${sent}&signature=${sign(signed)}`), 'right', `${sent} for ${signed}`)
 })
 
 t.test('missing, empty, repeated, arrays and the wrong length are wrong, never a fault', async t => {
@@ -78,21 +73,10 @@ t.test('no query is ever a fault', async () => {
 })
 
 t.test('freshness: ten digits are seconds, thirteen milliseconds, anything else is never fresh', async t => {
-  const now = 1_700_000_000_000
-  t.ok(isFresh('1700000000', now, 300))
-  t.ok(isFresh('1699999700', now, 300))
-  t.notOk(isFresh('1699999699', now, 300))
-  t.notOk(isFresh('1700000301', now, 300))
-  t.ok(isFresh('1700000300000', now, 300))
-  t.notOk(isFresh('1700000300001', now, 300))
-  for (const other of [
-    '2023-11-14T22:13:20Z',
-    '17000000000',
-    '170000000',
-    '1700000000000000',
-    '1700000000.0',
-    '+1700000000',
-    '',
-  ])
-    t.notOk(isFresh(other, now, 300), other)
+  const all =
+    '1700000000 1699999700 1699999699 1700000300 1700000301 1700000300000 1700000300001 2023-11-14T22:13:20Z 17000000000 170000000 1700000000000000 1700000000.0 +1700000000'
+  t.same(
+    ['', ...all.split(' ')].filter(each => isFresh(each, 1_700_000_000_000, 300)),
+    ['1700000000', '1699999700', '1700000300', '1700000300000'],
+  )
 })
