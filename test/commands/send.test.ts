@@ -65,9 +65,12 @@ t.test('says what went wrong', async t => {
   })
   t.equal(wrong.code, 1)
   t.match(wrong.out, /^validate {2}HTTP 403 {2}err_code 4031003/)
-  const refused = await command(['send', 'email', '--to', 'nobody'], env)
+  const refused = await command(['send', 'email', '--to', 'nobody'], { ...env, LANG: 'zh_CN.UTF-8' })
   t.equal(refused.code, 1)
-  t.match(refused.out, /send {6}HTTP 400 {2}err_code 4002012/)
+  t.match(
+    refused.out,
+    /发送 {2}HTTP 400 {2}err_code 4002012 {2}\d+ 毫秒 {2}邮件收件人不对（\/to: not an address）\n$/,
+  )
   const nobody = await command(
     ['send', 'email', '--to', 'a@example.com', '--base', 'https://127.0.0.1:9'],
     env,
@@ -127,6 +130,9 @@ t.test('each option stands in the body, and the base is the one that was named',
     subject: 'Your activation code',
     plain_email: null,
     email_param: { type: 5, code: /^\d{6}$/ },
+  })
+  t.match(await send(`email --to a@b.c --type 5 --base ${here}`, { LOCALE: 'zh-CN' }), {
+    subject: '您的激活验证码',
   })
   t.match(
     await send(`sms --to 1 --type 77 --plain Good --area-code 0086 --plugin p1 --local --base ${gone}`, {
