@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { createServer as createTcpServer } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import { checkLogin } from '../../src/providers/module.ts'
@@ -16,6 +18,12 @@ import { startOauth2, USER } from './smtp/oauth2.ts'
 import { LOGIN, openSmtp } from './smtp/rig.ts'
 
 const certificate = await createTestCertificate()
+
+/** What check says of a mail server, of an access token and of Twilio; it was read. */
+const RECORD = readFileSync(join(import.meta.dirname, '../fixtures/causes.txt'), 'utf8')
+const [MAIL, TOKEN, TWILIO] = RECORD.trimEnd()
+  .split('\n\n')
+  .map(part => part.split('\n'))
 
 /** What `check` says of a mail server. */
 async function sayOfMail(t: Test, url: string, ca: string | undefined = certificate.cert): Promise<string> {
@@ -70,20 +78,7 @@ t.test('a mail server: each cause has its words and its advice', async t => {
         // Node's own advice.
         .replace(/; if the root CA [^)]*/, ''),
     )
-  t.same(said, [
-    'ok smtp: connected and logged in; takes bounces@example.com as sender',
-    'fail smtp: nothing listens at 127.0.0.1:1 (connect ECONNREFUSED 127.0.0.1:1) → look at host and port in SMTP_URL, and whether the server runs',
-    "fail smtp: the certificate of 127.0.0.1 is of an authority that is not trusted here (the server's certificate was not accepted: self-signed certificate) → set TLS_CA_FILE to the certificate of that authority; a server of the internet has to send its whole chain",
-    "fail smtp: the certificate is not for the name 127.0.0.1 (the server's certificate was not accepted: Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ) → write the name into SMTP_URL that is in the certificate",
-    'fail smtp: HOST:PORT does not speak TLS from the first byte (wrong version number) → write smtp:// (STARTTLS) instead of smtps://, or the port for smtps://, which is 465',
-    'fail smtp: the connection to HOST:PORT fails (ssl/tls alert handshake failure) → look at host and port in SMTP_URL',
-    'fail smtp: HOST:PORT offers no TLS (the server offers no TLS, without which nothing is sent: 500 5.5.2 what?) → look at the port in SMTP_URL; 587 is the usual one',
-    'fail smtp: HOST:PORT takes the connection, and says nothing (Greeting never received) → write smtps:// if it begins with TLS, as on port 465; else look at the server, and whether a firewall or proxy on the way answers in its place',
-    'fail smtp: the server refuses the login (535 5.7.8 Authentication credentials invalid) → look at user and password in SMTP_URL; many providers want an app password, or SMTP switched on for the mailbox',
-    'fail smtp: the server refuses the sender (550 5.7.1 no) → set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as',
-    'fail smtp: the server wants a login (530 5.7.0 Authentication required) → write user and password into SMTP_URL, percent-encoded, or the user alone with SMTP_OAUTH2_TOKEN_URL',
-    'fail smtp: the server refuses the connection (554 go away) → its own words say why: often the address that this machine connects from has to be allowed',
-  ])
+  t.same(said, MAIL)
   t.equal(well.server.mails.length, 0, 'nothing was sent')
 })
 
@@ -103,36 +98,38 @@ t.test('an access token: each cause has its words and its advice', async t => {
     t.notMatch(said, /canary/)
     return said
   }
-  t.match(await say(), /^ok smtp: connected and logged in with an access token; takes courier@example\.com/)
-  t.match(await say('http://127.0.0.1:1/x'), /nothing listens at 127\.0\.0\.1:1 .* → .*SMTP_OAUTH2_TOKEN_URL/)
-  t.match(
+  const said = [
+    await say(),
+    await say('http://127.0.0.1:1/x'),
     await say(endpoint.url, { secret: 'canary-wrong' }),
-    /^fail smtp: the token endpoint refuses the client \(.*invalid_client AADSTS7000215\) → .*CLIENT_SECRET/,
-  )
-  t.match(await say(endpoint.url, { refreshToken: 'canary' }), /refuses the request .*unauthorized_client/)
+    await say(endpoint.url, { refreshToken: 'canary' }),
+  ]
   const refuse = (error: string) => {
     endpoint.act = { is: 'answer', status: 400, body: JSON.stringify({ error }) }
   }
   refuse('invalid_grant')
-  t.match(
-    await say(endpoint.url, { refreshToken: 'canary' }),
-    /refuses the refresh token .* → it has expired, was revoked/,
-  )
-  refuse('invalid_scope')
-  t.match(await say(), /refuses the request .*invalid_scope.* → .*SMTP_OAUTH2_SCOPE/)
-  refuse('invalid_request')
-  t.match(await say(), /refuses the request .* → its own words say why: often SMTP_OAUTH2_SCOPE/)
-  refuse('temporarily_unavailable')
-  t.match(await say(), /asks for time .* → nothing is to be mended here/)
+  said.push(await say(endpoint.url, { refreshToken: 'canary' }))
+  for (const error of ['invalid_scope', 'invalid_request', 'temporarily_unavailable']) {
+    refuse(error)
+    said.push(await say())
+  }
   endpoint.act = { is: 'answer', status: 404, body: 'nothing' }
-  t.match(await say(), /answers HTTP 404, and no token .* → look at SMTP_OAUTH2_TOKEN_URL/)
+  said.push(await say())
   endpoint.act = { is: 'stall' }
-  t.match(await say(), /^fail smtp: .* → .*SMTP_OAUTH2_TOKEN_URL/)
-
+  said.push(await say())
   endpoint.act = undefined
   server.act = ({ step }) =>
     step === 'AUTH' ? { is: 'say', reply: '535-5.7.8 no\r\n535 5.7.8 no' } : undefined
-  t.match(await say(), /the server does not take it \(535 5\.7\.8 .* → .*mail\.google\.com/)
+  said.push(await say())
+  t.same(
+    said.map(line =>
+      line
+        .replaceAll(/127(?:\.\d+){3}:\d{2,}/g, 'HOST:PORT')
+        // Whichever clock is first.
+        .replace(/Headers Timeout Error|the answer took too long/, 'TOO LATE'),
+    ),
+    TOKEN,
+  )
 })
 
 t.test('Twilio: each cause has its words and its advice', async t => {
@@ -160,14 +157,7 @@ t.test('Twilio: each cause has its words and its advice', async t => {
     server.fault = () => ({ is: 'answer', status, body: JSON.stringify(body) })
     said.push(await say())
   }
-  t.same(said, [
-    'ok twilio: the login works',
-    'fail twilio: Twilio refuses the login (Authenticate) → look at TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN, or at the API key and its secret: a token that was rotated has ended',
-    'fail twilio: Twilio knows the login, and does not allow it this (Forbidden) → look at the rights of the API key, at the allowed networks of the account, and that TWILIO_API_URL is of its region',
-    'fail twilio: the account is suspended or closed (Account not active) → look at https://console.twilio.com: a bill that is open, or a question of Twilio that waits for an answer',
-    'fail twilio: Twilio does not know the account (Not found) → look at TWILIO_ACCOUNT_SID, and that TWILIO_API_URL is of its region',
-    'fail twilio: Twilio refuses the request (HTTP 503) (Unavailable) → look at https://console.twilio.com and https://status.twilio.com, and check again later',
-  ])
   server.fault = undefined
-  t.match(await say('http://127.0.0.1:1'), /nothing listens at .* → look at host and port in TWILIO_API_URL/)
+  said.push(await say('http://127.0.0.1:1'))
+  t.same(said, TWILIO)
 })
