@@ -255,7 +255,7 @@ t.test('a code that follows one which was reported undelivered begins with the n
   take(reports, codeTo('ann', now()), 'b', 'id-2')
   report('id-1', 'undelivered')
   t.match(demotion(), { provider: 'a' }, 'as long as nothing is known of the next one, or it came')
-  report('id-2', 'failed')
+  reportOn(reports, 'id-2', 'failed', { result: 'unknown' })
   t.match(demotion(), { provider: 'b' })
   run(11 * MINUTE, { a: silent, b: silent })
   t.match(demotion(), { provider: 'b' }, 'nor has it come when its validity is over')
@@ -318,13 +318,19 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
 })
 
 t.test('the oldest codes are forgotten', async t => {
-  const { reports, carriers, now } = simulate(2000)
-  for (let n = 0; n < 10_002; n += 1) take(reports, codeTo(`n${n}`, now()), 'a', `id-${n}`)
-  const known = [0, 1, 2].filter(n => {
+  const { reports, carriers, changes, advance, now } = simulate(2000)
+  for (let n = 0; n < 10_030; n += 1) {
+    take(reports, codeTo(`n${n}`, now()), 'a', `id-${n}`)
+    if (n > 30) reportOn(reports, `id-${n}`, 'delivered')
+  }
+  const known = [28, 29, 30].filter(n => {
     reportOn(reports, `id-${n}`, 'failed')
     return reports.order(carriers, codeTo(`n${n}`, now())).demotions.some(isOfCode)
   })
-  t.same(known, [2])
+  t.same(known, [30])
+  advance(5 * MINUTE)
+  take(reports, codeTo('last', now()), 'a')
+  t.same(changes, [], 'and are not late')
 })
 
 t.test(
@@ -379,6 +385,7 @@ function changesAfter(...steps: readonly (readonly [minute: number, said: string
 
 const DAYS = 24 * 60
 const GOOD = 'g'.repeat(20)
+const LOST = 's'.repeat(20)
 /** Six, or seven, of twenty are bad, never many in a row. */
 const SIX = 'ggbggbggbggbggbggbgg'
 const SEVEN = 'ggbggbggbggbggbggbgb'
@@ -425,13 +432,14 @@ for (const [what, changes, ...steps] of [
     [122, 'bbbb'],
     [183, ''],
   ],
+  ['twenty, if others went before the first', ['12 second 0'], [0, LOST], [6, GOOD], [7, LOST], [12, 's']],
   ['nineteen without a report', [], [0, GOOD], [1, 's'.repeat(19)], [6, 's']],
   [
     'twenty without a report, and not forgiven before they come again',
     ['6 second 0', '91 first 100'],
     [0, GOOD],
-    [1, 's'.repeat(20)],
-    [6, 's'.repeat(20)],
+    [1, LOST],
+    [6, LOST],
     [11, 's'],
     [90, ''],
     [91, GOOD],
