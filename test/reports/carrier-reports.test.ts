@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { Carrier } from '../../src/delivery/carrier.ts'
 import type { EventOf } from '../../src/events/events.ts'
@@ -44,6 +46,8 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const random = seededRandom(7)
   let now = 0
   const changes: { provider: string; isSecond: boolean; at: number; share: number }[] = []
+  /** The same of all countries, in words. */
+  const told: string[] = []
   const reports: CarrierReports = createCarrierReports({
     clock: { now: () => now },
     random,
@@ -51,6 +55,8 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
     countryOf: number => ({ '+1': 'US', '+7': 'RU' })[number.slice(0, 2)] ?? 'CN',
     onChange({ provider, country, isSecond, share }) {
       if (country === '') changes.push({ provider, isSecond, at: now, share })
+      const what = `${provider} is ${isSecond ? 'second' : 'first'} for ${country || 'all'}`
+      told.push(`at ${Math.floor(now / MINUTE)} ${what} by ${Math.round(share * 100)} %,`)
     },
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
@@ -95,7 +101,7 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const advance = (ms: number): void => {
     now += ms
   }
-  return { run, changes, reports, carriers, advance, firstOf, now: () => now }
+  return { run, changes, told, reports, carriers, advance, firstOf, now: () => now }
 }
 
 for (const [how, behaviour, tellsId] of [
@@ -233,8 +239,9 @@ t.test('a forged report and one of nobody’s message count for nothing', async 
 const isOfCode = ({ code }: Demotion): boolean => code !== 'reports-bad'
 
 /** A code to a number, which is valid for ten minutes. */
-function codeTo(recipient: string, now: number): NewMessage {
-  return sample({ now: () => now }, { channel: 'sms', recipient, lifeMs: 10 * MINUTE }).message
+function codeTo(recipient: string, now: number, id?: string): NewMessage {
+  const { message } = sample({ now: () => now }, { channel: 'sms', recipient, lifeMs: 10 * MINUTE })
+  return { ...message, id: id ?? message.id }
 }
 
 t.test('a code that follows one which was reported undelivered begins with the next carrier', async t => {
@@ -333,118 +340,32 @@ t.test('the oldest codes are forgotten', async t => {
   t.same(changes, [], 'and are not late')
 })
 
-t.test(
-  'with few reports a carrier is asked second when too many of the latest are bad for chance',
-  async t => {
-    /** Reports half an hour apart, oldest first: g is a good one, b a bad one. @returns after how many it was asked second. */
-    const secondAfter = (said: string): number | undefined => {
-      const { run, changes, advance, reports, now } = simulate(1)
-      for (const [at, each] of said.split('').entries()) {
-        run(1, { a: silent, b: silent }, 1)
-        reportOn(reports, `a${at + 1}`, each === 'g' ? 'delivered' : 'undelivered')
-        if (changes.length > 0) return at + 1
-        advance(30 * MINUTE)
-      }
-      t.ok(now() < 60 * 60 * MINUTE, 'none of them is too old to count')
-      return undefined
-    }
-    t.equal(secondAfter('gggggggbbb'), undefined, 'three of three')
-    t.equal(secondAfter('ggggggbbbb'), 10, 'four of four')
-    t.equal(secondAfter('gggggbbbgbbgb'), undefined, 'six of eight')
-    t.equal(secondAfter('gggggbbbgbbb'), 12, 'six of seven')
-    t.equal(secondAfter('gggggbbbgbbgbbgb'), undefined, 'eight of eleven')
-    t.equal(secondAfter('gggggbbbgbbgbbb'), 15, 'eight of ten')
-    t.equal(secondAfter('bggggbgbbgbbgbgbbgbbgb'), undefined, 'eleven of twenty, and twelve of all')
-    t.equal(secondAfter('gbgbgbbgbbgbgbbgbbgb'), 20, 'twelve of twenty')
-  },
-)
-
 /**
- * Messages of a carrier, at minutes: g are reported good at once, b bad, l after 4 minutes, L just after that, s never.
- * @returns its changes, as `minute, second or first, percent of good ones`
+ * Its plays are of messages of a carrier, at minutes: g are reported good at once, b bad, l after 4 minutes, L just after that, s never.
+ * After each step it says what changed, with the percent of good ones; for whom it is second; and what speaks against it for the next code.
  */
-function changesAfter(...steps: readonly (readonly [minute: number, said: string])[]): string[] {
-  const { changes, advance, reports, now } = simulate(1)
+t.test('who is asked second, and until when', async t => {
+  const record = readFileSync(join(import.meta.dirname, '../fixtures/carrier-order.txt'), 'utf8')
+  let { told, advance, reports, carriers, now } = simulate(1)
   let count = 0
-  for (const [minute, said] of steps) {
-    advance(minute * MINUTE - now())
-    for (const each of said) {
+  const played = record.split('\n').map(line => {
+    const [, minute, said = ''] = /^ {2}(\d+) (\S+)/.exec(line) ?? []
+    if (minute === undefined) {
+      ;({ told, advance, reports, carriers, now } = simulate(1))
+      return line
+    }
+    advance(Number(minute) * MINUTE - now())
+    for (const each of said.replace('-', '')) {
       const id = `a${(count += 1)}`
-      take(reports, { id, recipient: id, purpose: 'code', expiresAt: 0 }, 'a', id)
+      take(reports, codeTo(id, now(), id), 'a', id)
       if (each === 'l') advance(4 * MINUTE)
       if (each === 'L') advance(4 * MINUTE + 1)
       if (each !== 's') reportOn(reports, id, each === 'b' ? 'undelivered' : 'delivered')
     }
-    reports.secondIn('a')
-  }
-  return changes.map(
-    ({ at, isSecond, share }) =>
-      `${Math.floor(at / MINUTE)} ${isSecond ? 'second' : 'first'} ${Math.round(share * 100)}`,
-  )
-}
-
-const DAYS = 24 * 60
-const GOOD = 'g'.repeat(20)
-const LOST = 's'.repeat(20)
-/** Six, or seven, of twenty are bad, never many in a row. */
-const SIX = 'ggbggbggbggbggbggbgg'
-const SEVEN = 'ggbggbggbggbggbggbgb'
-
-for (const [what, changes, ...steps] of [
-  ['six of twenty', [], [0, SIX]],
-  ['seven of twenty', ['0 second 65'], [0, SEVEN]],
-  ['good ones of half an hour before count', [], [0, GOOD], [30, SEVEN]],
-  ['older ones do not', ['31 second 65'], [0, GOOD], [31, SEVEN]],
-  ['four in a row within three days', ['4320 second 0'], [0, 'bbb'], [3 * DAYS, 'b']],
-  ['four in a row beyond three days', [], [0, 'bbb'], [3 * DAYS + 1, 'b']],
-  ['four after four minutes', [], [0, 'llll']],
-  ['four after more', ['16 second 0'], [0, 'LLLL']],
-  ['eighteen of twenty', ['0 second 0', '11 first 90'], [0, 'bbbb'], [11, `bb${GOOD.slice(2)}`]],
-  ['seventeen of twenty', ['0 second 0'], [0, 'bbbb'], [11, `bbb${GOOD.slice(3)}`]],
-  ['not within ten minutes', ['0 second 0', '10 first 100'], [0, 'bbbb'], [9, GOOD], [10, 'g']],
-  ['by one of that moment', ['0 second 0', '10 first 100'], [0, 'bbbbl'], [9, GOOD.slice(2)], [10, 'g']],
-  ['by a report after them', ['0 second 0', '12 first 100'], [0, 'bbbb'], [8, `${GOOD}l`]],
-  [
-    'forgiven after an hour, and then after two',
-    ['0 second 0', '61 first 0', '80 second 0', '201 first 0'],
-    [0, 'bbbb'],
-    [60, ''],
-    [61, ''],
-    [80, 'bbbb'],
-    [200, ''],
-    [201, ''],
-  ],
-  [
-    'after an hour again when three days were well',
-    ['0 second 0', '61 first 0', '4382 second 0', '4443 first 0'],
-    [0, 'bbbb'],
-    [61, ''],
-    [62 + 3 * DAYS, 'bbbb'],
-    [123 + 3 * DAYS, ''],
-  ],
-  [
-    'after an hour again when good ones ended it',
-    ['0 second 0', '61 first 0', '80 second 0', '91 first 100', '122 second 0', '183 first 0'],
-    [0, 'bbbb'],
-    [61, ''],
-    [80, 'bbbb'],
-    [91, GOOD],
-    [122, 'bbbb'],
-    [183, ''],
-  ],
-  ['twenty, if others went before the first', ['12 second 0'], [0, LOST], [6, GOOD], [7, LOST], [12, 's']],
-  ['nineteen without a report', [], [0, GOOD], [1, 's'.repeat(19)], [6, 's']],
-  [
-    'twenty without a report, and not forgiven before they come again',
-    ['6 second 0', '91 first 100'],
-    [0, GOOD],
-    [1, LOST],
-    [6, LOST],
-    [11, 's'],
-    [90, ''],
-    [91, GOOD],
-  ],
-  ['38, of which half have one', [], [0, 'gs'.repeat(10)], [5, 'sg'], [11, 's'.repeat(37)], [16, 's']],
-  ['39 of them', ['16 second 0'], [0, 'gs'.repeat(10)], [5, 'sg'], [11, 's'.repeat(38)], [16, 's']],
-] as const satisfies readonly (readonly [string, readonly string[], ...(readonly [number, string])[]])[])
-  t.test(what, async t => t.same(changesAfter(...steps), changes))
+    const second = reports.secondIn('a').map(country => country || 'all')
+    const { demotions } = reports.order(carriers, codeTo(`a${count}`, now()))
+    const doubts = demotions.filter(isOfCode).map(({ provider, code }) => `${provider} ${code}`)
+    return [`  ${minute} ${said} →`, ...told.splice(0), `(${second.join(', ')})`, ...doubts].join(' ')
+  })
+  t.equal(played.join('\n'), record)
+})
