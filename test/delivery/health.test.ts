@@ -193,8 +193,10 @@ t.test('“try now” ends the rest, and those after it begin with the shortest 
 
 t.test('a country for which a carrier hangs rests alone, and is told', async t => {
   const { begin, attempt, health, restsFor } = open()
+  const slow = begin(0, AMERICA)
   const hanging = [0, 250, 500, 750, 1000].map(at => begin(at, CHINA))
   attempt(SENT, 1200, AMERICA)
+  slow.end(SENT, 1900)
   const ends = hanging.map((each, at) => each.end(STALL, 2000 + at * 500))
   t.match(ends[4], {
     circuit: null,
