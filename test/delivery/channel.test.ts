@@ -253,6 +253,19 @@ t.test('what has a due time is claimed then, and until then the store is asked a
   t.same(claimed, [0, 1250, 1750, 2250, 2750, 3250, 3750, 3800])
 })
 
+t.test('memory is filled again when half of what it may hold has gone', async t => {
+  const { time, delivery, claimed, taken, accept, outbox, clock } = await openStarted(t, {
+    smtp: { says: () => [SENT, 600] },
+  })
+  await accept()
+  await time.pass(700)
+  for (let n = 0; n < 6; n += 1) await outbox.accept([sample(clock, { recipient: `r@${n}.test` })])
+  delivery.wake('email')
+  await time.pass(3000)
+  t.same(claimed, [0, 800, 800, 1400, 1400, 2400, 2900])
+  t.same(taken(), [100, 800, 800, 1400, 1400, 2000, 2000])
+})
+
 t.test('during a pause that the carrier asked for, nothing goes out, and then codes come first', async t => {
   const busy: Outcome = {
     is: 'retry',

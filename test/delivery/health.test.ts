@@ -151,6 +151,12 @@ t.test('those that began last decide, whenever they end', async t => {
   for (let n = 0; n < 4; n += 1) attempt(STALL, 2000)
   t.equal(health.state(), 'closed')
   t.equal(attempt(STALL, 2000), 'open')
+  const other = open()
+  const slow = other.begin(0, AMERICA)
+  const hanging = Array.from({ length: 9 }, (_, n) => other.begin(0, { country: `${n % 3}` }))
+  other.attempt(SENT, 100, AMERICA)
+  slow.end(SENT, 200)
+  t.same(new Set(hanging.map(each => each.end(STALL, 2000).circuit)), new Set([null]), 'they are of places')
 })
 
 t.test('a late answer takes back that it was overdue', async t => {
@@ -193,10 +199,8 @@ t.test('“try now” ends the rest, and those after it begin with the shortest 
 
 t.test('a country for which a carrier hangs rests alone, and is told', async t => {
   const { begin, attempt, health, restsFor } = open()
-  const slow = begin(0, AMERICA)
   const hanging = [0, 250, 500, 750, 1000].map(at => begin(at, CHINA))
   attempt(SENT, 1200, AMERICA)
-  slow.end(SENT, 1900)
   const ends = hanging.map((each, at) => each.end(STALL, 2000 + at * 500))
   t.match(ends[4], {
     circuit: null,
