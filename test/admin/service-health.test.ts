@@ -98,11 +98,12 @@ t.test(
     t.same(post('stale'), { count: 2, since: 4000, why: 'stale' })
     post('signature', { method: 'GET' })
     t.match(post('source'), { count: 3, since: 4000 }, 'a validation is no message')
+    t.match(post('source', { isCheck: true }), { count: 3, since: 4000 }, 'nor does what check sends count')
     t.equal(post(null, { signature: 'wrong', outdated: true }), null)
     post(null, { method: 'GET' })
     t.same(health.ofChannel('sms').signatures, { right: 0, stale: 0, wrong: 1, absent: 0 })
-    t.equal(health.ofChannel('sms').outdatedAt, 8000)
-    t.same(post('signature'), { count: 1, since: 10_000, why: 'signature' }, 'anew')
+    t.equal(health.ofChannel('sms').outdatedAt, 9000)
+    t.same(post('signature'), { count: 1, since: 11_000, why: 'signature' }, 'anew')
   },
 )
 

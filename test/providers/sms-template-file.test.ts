@@ -128,6 +128,12 @@ t.test('a fault names its line, and quotes no value', async t => {
     ['aliyun:\n  login-code:\n    abroad:\n      zh-cn: { template: a }', 3, /a language that there is not/],
     ['a: &a [*a]', 1, /./],
   ]
+  const kinds = ['log-in', 'log-out'].map(kind => `  ${kind}:\n    abroad: { template: a }`)
+  t.same(
+    faults(`aliyun:\n${kinds.join('\n')}`).map(({ line }) => line),
+    [3, 5],
+    'each of them',
+  )
   for (const [text, line, reason] of cases) {
     const [first] = faults(text)
     t.match(first?.reason, reason, text)

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import type { NewMessage } from '../../../src/messages/message.ts'
 import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
 import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
-import { createRobots, type RobotPost } from '../../../src/providers/http-gateway/robots.ts'
+import { createRobots, type RobotPost, tellRobots } from '../../../src/providers/http-gateway/robots.ts'
 import { inEnglish } from '../../language/english.ts'
 import { listen } from '../../rigs/listen.ts'
 import { until } from '../../rigs/until.ts'
@@ -277,20 +277,22 @@ t.test('an alarm is put into words once for all who are told of it: in those of 
     onPost: () => {},
   })
   const note = (params: object, ...recipients: readonly string[]) =>
-    robots.note(
+    tellRobots(
+      async () => recipients.map(to => (to === '+9' ? { is: 'refused' } : { is: 'stored', superseded: [] })),
+      robots,
+    )(
       recipients.map(recipient => {
         const channel = recipient.includes('@') ? 'email' : 'sms'
         const message = { purpose: 'alarm', channel, recipient, content: { params, words: 'ours' } }
         return { message } as unknown as Acceptance
       }),
-      recipients.map(() => ({ is: 'stored', superseded: [] })),
     )
   const params = { device: '7' }
-  note(params, '+1', 'a@example.com', '+2', 'b@example.com')
+  await note(params, '+1', 'a@example.com', '+2', 'b@example.com')
   t.same(made, ['email a@example.com'])
-  note(params, '+3', 'c@example.com')
+  await note(params, '+3', 'c@example.com')
   t.equal(made.length, 1, 'nor again for those of its recipients that were stored later')
-  note({ ...params }, '+1')
+  await note({ ...params }, '+9', '+1')
   t.same(made.slice(1), ['sms +1'], 'the next alarm, of which nobody gets a mail')
 })
 
