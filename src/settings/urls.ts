@@ -64,8 +64,8 @@ export function readDatabase(text: string): ParsedSetting<Database> {
   if (file?.[1] !== undefined) return { value: { kind: 'file', path: file[1] } }
   const postgres = readPostgresUrl(text)
   if (postgres !== null) {
-    const { hosts, target = hosts.length > 1 ? '' : 'any' } = postgres
-    if (hosts.length > 1 ? !WRITABLE.includes(target) : ![...WRITABLE, 'any'].includes(target))
+    const { hosts, target = 'any' } = postgres
+    if (!WRITABLE.includes(target) && (hosts.length > 1 || target !== 'any'))
       return {
         fault:
           'must end in target_session_attrs=read-write when it names several hosts, and can have no other target: the service writes',
