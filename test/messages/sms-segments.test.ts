@@ -35,7 +35,7 @@ t.test('our own words become GSM-7 where a neighbour exists', async t => {
   t.equal(transliterate('“código” – don’t…\u00a0ígual «sí»'), '"codigo" - don\'t... igual "si"')
   t.equal(transliterate('éñüà¿¡Ω€'), 'éñüà¿¡Ω€', 'what GSM-7 has stays as it is')
   t.equal(transliterate('a\tb ℃×°F'), 'a b CxdegF')
-  t.equal(transliterate('验证码 رمز'), '验证码 رمز', 'what has no neighbour stays as it is')
+  t.equal(transliterate('验证码 رمز e\u0301'), '验证码 رمز e\u0301', 'what has no neighbour stays as it is')
 })
 
 t.test('the count is between the two bounds of arithmetic', async () => {
