@@ -32,7 +32,7 @@ function replica(
     takeLease,
     ...times,
     now,
-    onChange: leads => changes.push(leads),
+    onChange: leads => changes.push(leads && leadership.isLeader()),
     onError: error => errors.push(error.message),
   })
   t.teardown(() => leadership.stop())
