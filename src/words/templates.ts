@@ -57,7 +57,7 @@ export function createTemplates(options: TemplatesOptions): Templates {
 
   function take(loaded: Loaded): readonly TemplateProblem[] {
     // While a file is broken, all stay as they last were good: they may belong together.
-    if (loaded === first || !loaded.problems.some(({ is }) => is === 'refused')) catalog = loaded.catalog
+    if (!loaded.problems.some(({ is }) => is === 'refused')) catalog = loaded.catalog
     failures = new Map()
     const missing = wantedLocales.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
     problems = [...loaded.problems, ...[...new Set(missing)].map(noWordsProblem)]

@@ -72,9 +72,9 @@ t.test('a new language is one file', async t => {
 })
 
 t.test('a validity without words for its unit is said in the next smaller one, or not at all', async t => {
-  const { minute } = english.validity
+  const { other } = english.validity.minute
   const { renderer } = await withTemplates(t, {
-    'locales/de.json': JSON.stringify({ ...english, validity: { minute } }),
+    'locales/de.json': JSON.stringify({ ...english, validity: { minute: { other } } }),
   })
   t.same(renderer.problems(), [])
   const textOf = (minutes: string) =>
@@ -83,7 +83,7 @@ t.test('a validity without words for its unit is said in the next smaller one, o
       messageOf('sms', 'login-code', { params: { code: '1234', minute: minutes }, locale: 'de' }),
     )
   t.match(textOf('120'), /valid for 120 minutes/)
-  t.match(textOf('1.5'), /valid for 1 minute\b/)
+  t.match(textOf('1.5'), /valid for 1 minutes/, 'the form for all numbers that have none')
   t.notMatch(textOf('0.5'), /valid/)
 })
 
@@ -236,6 +236,8 @@ t.test(
     t.equal(smsOf(renderer, chinese), '第三 1234')
     await until(() => renderer.problems().length === 0, 'no fault')
 
+    await write('layout.txt', 'own')
+    await until(() => renderer.viewMail(code).text === 'own', 'the layout')
     await rm(join(dir, 'locales/en.json'))
     await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'), 'the built-in one')
   },
@@ -269,16 +271,19 @@ t.test('a file that cannot be read for a while keeps its last good text', async 
 
 t.test('each reading says what is wrong, and that nothing is any more', async t => {
   const said: string[] = []
-  const note = (_fields: object, text: string) => void said.push(text)
+  const note = (fields: object, text: string) => void said.push([text, ...Object.values(fields)].join(', '))
   const { renderer, write } = await withTemplates(
     t,
     { 'layout.txt': '{{ nothing }}', 'layout.html': '{{ nothing }}' },
-    { pollEveryMs: 60_000, log: { warn: note, info: note } },
+    { locale: 'de-AT', pollEveryMs: 60_000, log: { warn: note, info: note } },
   )
-  t.same(said.splice(0), ['template problem', 'template problem'])
+  const unknown = 'template problem, layout.html, 1, unknown variable: nothing, refused'
+  const none = 'template problem, locales/de-AT.json, there are no words for de-AT: en is used, warning'
+  t.same(said.splice(0), [unknown, unknown.replace('html', 'txt'), none])
   await write('layout.txt', '{{ words.heading }}')
+  await write('locales/de.json', JSON.stringify(english))
   renderer.reload()
-  t.same(said.splice(0), ['template problem'])
+  t.same(said.splice(0), [unknown, none])
   await write('layout.html', '{{ words.heading }}')
   renderer.reload()
   t.same(said, ['templates read again'])
