@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { CarrierFault, CarrierServer } from '../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../src/messages/message.ts'
@@ -6,6 +8,8 @@ import type { aliyunPnvs } from '../../src/providers/aliyun-pnvs.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import type { MappedTemplate, SmsTemplates, TemplateChoice } from '../../src/providers/sms-templates.ts'
 import type { tencent } from '../../src/providers/tencent.ts'
+import type { CheckResult } from '../../src/runtime/check-result.ts'
+import { linesOf } from '../commands/check/lines.ts'
 import { enough, load } from '../config/settings.ts'
 import { settled } from '../rigs/virtual-time.ts'
 import { type Behaviour, type ContractRig, never } from './contract.ts'
@@ -72,6 +76,13 @@ export function carrierContract<Message>(
       await Promise.all([provider.close(), wrongLogin.close(), standIn.close()])
     },
   }
+}
+
+/** Compares what check says with its part of test/fixtures/carrier-checks.txt, which was read. */
+export function isRecorded(t: Test, name: string, results: readonly CheckResult[]): void {
+  const record = readFileSync(join(import.meta.dirname, '../fixtures/carrier-checks.txt'), 'utf8')
+  const [, part = ''] = record.split(`= ${name}\n`)
+  t.same(linesOf(results), part.split('\n= ', 1)[0]?.trimEnd().split('\n'))
 }
 
 /** A file of templates that maps these of a carrier and has these signatures of it. */

@@ -5,7 +5,7 @@ import { enough, load } from '../../config/settings.ts'
 import { inEnglish } from '../../language/english.ts'
 
 const table =
-  'alert * 30 - ops@example.com, +8613800138000, dev@example.com; alert p1 30 - ops@example.com; state * 0 en ops@example.com'
+  'alert * 30 - ops@example.com, +8613800138000, dev@example.com; alert p1 30 - ops@example.com; state * 0 en ops@example.com; state * 0 zh-CN qa@example.com, lin@example.com'
 const locales = ['en', 'zh-CN']
 
 t.test('table and login are looked at, and nothing is subscribed to', async t => {
@@ -13,7 +13,7 @@ t.test('table and login are looked at, and nothing is subscribed to', async t =>
   t.teardown(() => emulator.close())
   const findings = await checkAlerts(load({ ...enough, ...emulator.settings, ALERTS: table }), locales)
   t.match(inEnglish(findings), [
-    { is: 'ok', what: '3 rows, 3 recipients, 3 topics' },
+    { is: 'ok', what: '4 rows, 5 recipients, 3 topics' },
     { is: 'ok', what: `the application logs in at ${emulator.baseUrl}` },
   ])
   t.equal(emulator.ddq.statistics().connections, 0)
