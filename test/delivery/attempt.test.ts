@@ -36,7 +36,7 @@ interface Given extends Omit<Partial<RoutedJob>, 'message'>, Pick<Sample, 'chann
   readonly cannotRender?: boolean
 }
 
-/** Makes one attempt by these carriers. @returns all that comes of it; moments are ms from now */
+/** Makes one attempt by these carriers. @returns all that comes of it, moments are ms from now; and what is under way with each afterwards */
 async function attempt(says: readonly Says[], given: Given = {}) {
   const {
     begins = {},
@@ -139,7 +139,7 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       `${at}+${tookMs} ${provider} ${outcome} ${code} ${String(unpackWords(reply))}${ofRecipient ? ' (of recipient)' : ''}`,
   )
   const said = [log.join(', '), timeline.join(', '), inLine({ ...result, settlement })].join(' | ')
-  return { ...result, said }
+  return { said, under: all.map(each => each.status(time.now()).inFlight) }
 }
 
 const inLine = (value: unknown): string => inspect(inEnglish(value), { breakLength: Infinity })
@@ -350,4 +350,4 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
 }
 
 for (const [what, [says, given, said]] of Object.entries(ROWS))
-  t.test(what, async t => t.same((await attempt(says, given)).said, said))
+  t.test(what, async t => t.same(await attempt(says, given), { said, under: says.map(() => 0) }))

@@ -213,6 +213,15 @@ t.test('one that refuses one more, and takes those that are under way, is not do
   first.end(SENT)
 })
 
+t.test('it is down when those fail to whom messages were answered before', async t => {
+  const { carrier } = open()
+  const begin = (destination: string) =>
+    carrier.begin(0, { ...ANN, destination }, { ...PLAIN, to: `ann@${destination}` })
+  for (const each of ['x', 'y', 'z']) begin(each).end(SENT)
+  for (const each of ['x', 'x', 'y', 'y', 'z']) begin(each).end(AMBIGUOUS)
+  t.equal(carrier.status(0).breaker, 'open')
+})
+
 /** A carrier in virtual time. */
 function openInTime(t: Test, concurrency: number) {
   const time = createTimeline()

@@ -134,8 +134,9 @@ t.test('what began before a rest neither prolongs it nor begins another one', as
   const { begin, attempt, health } = open()
   const old = [1, 2, 3, 4, 5, 6, 7, 8].map(() => begin(0))
   for (let n = 0; n < 5; n += 1) attempt(STALL, 10)
-  old[0]?.end(STALL, 20)
-  t.equal(health.openUntil(), 2010)
+  old[0]?.end({ ...STALL, code: 'late' }, 20)
+  const since = { kind: 'login-code', since: 10, until: 2010 }
+  t.same(health.fault(), { scope: 'carrier', name: '', ...since, code: 'T', reply: '' })
   const trial = begin(2010)
   old[1]?.end(STALL, 2020)
   t.equal(health.state(), 'half-open', 'the trial goes on')
