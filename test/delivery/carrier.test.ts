@@ -145,6 +145,11 @@ t.test('what meets several faults waits for the last of them', async t => {
   ])
   pass(500)
   t.match(mayAsk(names), { until: 3000, reply: /country/ }, 'though a message may try the template')
+  const other = open()
+  other.carrier.begin(0, ANN, { ...PLAIN, to: 'bob@other.test' }).end(SENT)
+  for (let n = 0; n < 5; n += 1) other.attempt(AMBIGUOUS)
+  const reply = 'left alone for a while: mail to the domain of this message hangs, or fails'
+  t.same(other.mayAsk({}), { until: 2000, code: 'part-refused', reply, isOfDestination: true })
 })
 
 t.test('where a provider says whether it approves, it is asked, and not a message', async t => {

@@ -477,14 +477,23 @@ t.test('with two carriers the second goes on while the first is busy or rests', 
   ])
 })
 
-t.test('when the store has taken the ends that waited, the other channel looks again', async t => {
-  const { time, accept, store, claimedSms } = await openStarted(t, { smtp: { says: () => [SENT, 400] } })
-  await accept()
+t.test('when the store has taken the ends that waited, all goes on, in the other channel, too', async t => {
+  const { time, accept, log, store, claimedSms } = await openStarted(t, {
+    smtp: { says: () => [SENT, 400] },
+  })
+  for (let n = 1; n <= 5; n += 1) await accept(`${n}`)
   store.fails = true
-  await time.pass(1200)
+  await time.pass(4000)
   store.fails = false
   await time.pass(1500)
-  t.same(claimedSms, [0, 2050])
+  t.same(claimedSms, [0, 5050])
+  t.same(log.slice(4), [
+    '500 the store fails to settle',
+    '500 the store fails to settle',
+    '900 the store fails to settle',
+    '900 the store fails to settle',
+    '5050 smtp gets 5',
+  ])
 })
 
 t.test('a store that fails is asked again after a second, and what is in memory goes on', async t => {
