@@ -58,6 +58,8 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
   /** All that happens, each with its moment, ms from the start. */
   const log: string[] = []
   const note = (what: string): void => void log.push(`${time.now()} ${what}`)
+  /** What messages came to, and how long after their callbacks, ms; undefined: without an attempt. */
+  const ends: unknown[] = []
   /** When the store was asked for messages, ms from the start. */
   const claimed: number[] = []
   /** When it was asked for messages of the other channel, which gets none. */
@@ -106,6 +108,7 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
       {
         fault: ({ error }) => t.fail(error.message),
         'store-failed': ({ doing }) => note(`the store fails to ${doing}`),
+        final: ({ state, tookMs }) => void ends.push([state, tookMs]),
         breaker: ({ provider, state }) => note(`${provider} is ${state}`),
         'partial-fault': ({ provider, is, scope }) => note(`${provider} ${scope} ${is}`),
       },
@@ -148,6 +151,7 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
     claimed,
     claimedSms,
     passedOver,
+    ends,
     taken,
     signals,
     accept,
@@ -187,6 +191,23 @@ t.test('a message that another process tried is told by its domain, too', async 
   t.same(status?.destinations, [known])
 })
 
+t.test('what has gone out as often as it may ends without an attempt', async t => {
+  const { time, delivery, outbox, clock, accept, ends } = open(t)
+  await outbox.accept([sample(clock, { recipient: 'r@example.test', lifeMs: 600_000 })])
+  for (const { id, lease } of (await outbox.claim('email', 1, 1000)).messages)
+    await outbox.settle(id, lease, { to: 'queued', dueAt: clock.now(), ambiguous: 3 })
+  for (const { id, lease } of (await outbox.claim('email', 1, 1)).messages)
+    await outbox.beginAttempt(id, lease)
+  delivery.start()
+  await time.pass(100)
+  await accept()
+  await time.pass(100)
+  t.same(ends, [
+    ['unknown', undefined],
+    ['sent', 0],
+  ])
+})
+
 t.test('what is sent makes no look at the store', async t => {
   const { time, delivery, claimed, taken, accept } = await openStarted(t)
   for (let n = 0; n < 10; n += 1) {
@@ -201,6 +222,16 @@ t.test('what is sent makes no look at the store', async t => {
   await time.pass(10_000)
   t.equal(claimed.length, 4, 'after the end nobody looks')
   t.equal(delivery.reservePlace('email', 'code', ''), undefined, 'and nothing has a place')
+})
+
+t.test('a message begins at once that has a place with the carrier', async t => {
+  const { delivery } = await openStarted(t, { smtp: { concurrency: 1 } })
+  const leases = ['a', 'b'].map(each => delivery.reservePlace('email', 'code', each))
+  t.same(leases, [
+    { token: 'lease 1', until: NOON + 120_100, begins: true },
+    { token: 'lease 2', until: NOON + 120_100, begins: false },
+  ])
+  for (const _ of leases) delivery.releasePlace('email')
 })
 
 t.test('a call that has ended in time is not aborted at its limit', async t => {
