@@ -130,8 +130,9 @@ t.test('it is tried without reading it, and a sentence says what is wrong', asyn
     mailbox: 'INBOX',
   }
   const say = async (act: Act, more: Partial<typeof given> = {}) => {
-    const { port, commands } = await startImap(t, [], act)
+    const { port, commands, connections } = await startImap(t, [], act)
     const fault = await tryMailbox({ address: { ...given, ...more, port } })
+    await until(() => connections() === 0, 'it hangs up')
     t.notMatch(commands.join(), /SELECT|STORE|MOVE|FETCH/)
     if (more.startTls === true) t.notMatch(commands.join(), /LOGIN|AUTHENTICATE/, 'no password without TLS')
     return fault
@@ -147,6 +148,8 @@ t.test('it is tried without reading it, and a sentence says what is wrong', asyn
     next: 'look at host and port in BOUNCE_IMAP_URL',
   })
   t.match(await say(() => undefined, { secure: true }), { what: /does not speak TLS from the first byte/ })
+  const flood = (said: string) => (said === 'GREETING' ? undefined : `* OK ${'x'.repeat(6_000_000)}`)
+  t.match(await say(flood), { what: /./ })
   t.match(await say(hangUp), { what: /takes the connection, and hangs up/ })
 })
 

@@ -247,6 +247,8 @@ t.test('reports of mail servers that know international addresses are read, too'
 t.test('a part in base64, line ends of a single LF, and upper case are read', async t => {
   const form = FORMS['postfix']
   const text = form(given)
+  for (const end of ['\n\n', '\r\n \t\r\n'])
+    t.same(await read(text.replaceAll('\r\n\r\n', end)), await read(text), 'empty lines of blanks, too')
   t.match(await read(text.replaceAll('\r\n', '\n')), [{ code: '5.1.1' }])
   t.match(
     await read(
