@@ -6,6 +6,7 @@ import { helpOf } from '../../src/commands/help.ts'
 import { groups } from '../../src/config/settings.ts'
 import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
 import {
+  listWords,
   packWords,
   quote,
   say,
@@ -116,6 +117,11 @@ t.test(
     const two = tellAll(['All is well.', null, say('No attempt yet.')])
     t.equal(String(two), 'All is well. No attempt yet.')
     t.equal(two.in('zh-CN'), '一切正常。尚未尝试。')
+    const three = listWords(['stopped by us', 'is missing', say('{n} s', { n: 5 })])
+    t.same(
+      [String(three), three.in('zh-CN')],
+      ['stopped by us, is missing, 5 s', '由本服务中止、没有设置、5 秒'],
+    )
   },
 )
 

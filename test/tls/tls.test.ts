@@ -83,6 +83,8 @@ t.test('an authority of the same name with another key did not sign it', async t
   const impostor = await makeCertificate('Example Intermediate', { authority: true })
   const { chain } = parseCertificate(`${leaf.cert}\n${impostor.cert}`, leaf.key)
   t.equal(chain, 'incomplete')
+  const namesake = await makeCertificate('Example Intermediate', { issuer: impostor })
+  t.equal(parseCertificate(namesake.cert, namesake.key).chain, 'incomplete', 'nor did it sign itself')
 })
 
 t.test('what clients stumble over is said', async t => {
@@ -94,13 +96,17 @@ t.test('what clients stumble over is said', async t => {
   }
   t.match(await flawsOf({}), /self-signed/)
   t.match(await flawsOf({ authority: true }), /names no host/)
-  const until = Math.floor(now / 1000) * 1000 + 60 * DAY_MS
-  const { cert, key } = await makeCertificate('x', { from: now - DAY_MS, until })
+  const from = Math.floor(now / 1000) * 1000 - DAY_MS
+  const until = from + 61 * DAY_MS
+  const { cert, key } = await makeCertificate('x', { from, until })
   const refused = (at: number, called: string | undefined = host) =>
     told([whyRefused(parseCertificate(cert, key), called, at) ?? []].flat()).join()
-  t.equal(refused(until - 1), '')
+  t.same(
+    [from, until - 1].map(at => refused(at)),
+    ['', ''],
+  )
   t.match(refused(until), /expired on \d{4}-\d\d-\d\d: renew it/)
-  t.match(refused(now - 2 * DAY_MS), /valid only from .*clock/)
+  t.match(refused(from - 1), /valid only from .*clock/)
   t.match(
     refused(now, 'www.example.com'),
     /is for courier\.example\.com, 127\.0\.0\.1, not for www\.example\.com/,
@@ -140,11 +146,12 @@ t.test('a pair that cannot be served says why, without the key', async t => {
   refuses(one.cert, '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA', /^TLS_KEY_FILE has a passphrase/)
   refuses(one.cert.replace(/[A-Za-z0-9]{40}/, 'A'.repeat(40)), one.key, /damaged|not the key/)
   refuses(weak.cert, weak.key, /^TLS_CERT_FILE .*cannot be served \(ERR_SSL_EE_KEY_TOO_SMALL\): get one/)
-  const files = { certFile: '/nowhere/cert.pem', keyFile: '/nowhere/key.pem' }
-  t.throws(
-    () => loadCertificate(files),
-    /TLS_CERT_FILE names \/nowhere\/cert\.pem, which cannot be read \(ENOENT\)/,
-  )
+  const files = write(folder(t), one)
+  for (const [file, setting] of Object.entries({ certFile: 'TLS_CERT_FILE', keyFile: 'TLS_KEY_FILE' }))
+    t.throws(
+      () => loadCertificate({ ...files, [file]: '/nowhere/a.pem' }),
+      new RegExp(`^${setting} names /nowhere/a\\.pem, which cannot be read \\(ENOENT\\)`),
+    )
 })
 
 interface Served {

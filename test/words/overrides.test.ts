@@ -91,7 +91,7 @@ t.test('an operator’s layout replaces the built-in one', async t => {
   const { renderer } = await withTemplates(t, {
     'layout.html':
       '<!DOCTYPE html><html lang="{{ locale.tag }}"><title>{{ subject }}</title><h1>{{ words.heading }}</h1>{{ code }}{{ link.url }}',
-    'layout.txt': '*** {{ words.heading }} {{ code }} {{ link.url }}',
+    'layout.txt': '\uFEFF*** {{ words.heading }} {{ code }} {{ link.url }}',
   })
   t.same(renderer.problems(), [])
   t.match(renderer.viewMail(code), {
@@ -105,7 +105,7 @@ t.test("one message's own HTML is one file, for all languages or one, in the loo
     'messages/file.html':
       '{% layout \'layout.html\' %}{% block content %}<h1>Own</h1><a href="{{ link.url }}">{{ download_url }}</a>{% endblock %}',
     'messages/file.zh-CN.html': '<p>自己的 {{ download_url }}</p>',
-    'messages/plain.txt': 'PLAIN {{ plain_email }}',
+    'messages/plain.txt': 'PLAIN {{ plain_email }}{% for i in (1..5000) %}.{% endfor %}',
   })
   t.same(renderer.problems(), [])
   const own = renderer.viewMail(link)
