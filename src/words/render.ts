@@ -10,7 +10,6 @@ import type {
 } from '../messages/message.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
-import type { Catalog } from './catalog.ts'
 import { createMailRenderer, type EncodedMail, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import type { TemplateProblem } from './template-files.ts'
@@ -82,7 +81,7 @@ export function createRenderer(options: RendererOptions): Renderer {
   })
   const mails = createMailRenderer({ brand, locale, webotpDomain: options.sms.webotpDomain })
   const renderSms = createSmsRenderer(options, brand, templates)
-  let latest: { readonly content: Content; readonly words: Catalog; readonly parts: EncodedMail } | undefined
+  let latest: { readonly content: Content; readonly parts: EncodedMail } | undefined
 
   /**
    * Encodes what the recipients of one callback have in common once: they share one content, and are rendered one after the other
@@ -90,10 +89,9 @@ export function createRenderer(options: RendererOptions): Renderer {
    */
   function encodeParts(sample: Sample): EncodedMail {
     const { content } = sample
-    const words = templates.current()
-    if (latest?.content !== content || latest.words !== words) {
+    if (latest?.content !== content) {
       const parts = templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample))
-      latest = { content, words, parts }
+      latest = { content, parts }
       queueMicrotask(() => {
         latest = undefined
       })
