@@ -267,6 +267,19 @@ t.test('only kinds of channels that are on can be sent', async t => {
   t.notMatch(text, 'value="sms/')
   const fields = { kind: 'sms/login-code', to: '+8613800138000' }
   t.match(await post?.handle({ ...asked, fields }, options), { is: 'page', status: 400 })
+  const bodies: unknown[] = []
+  const sending = {
+    ...options,
+    sampleLanguage: 'zh-CN',
+    emit: () => {},
+    testSend: async (_channel: string, body: unknown) => ({
+      ids: [],
+      err_code: bodies.push(body),
+      err_msg: '',
+    }),
+  } as unknown as ConsoleOptions
+  await post?.handle({ ...asked, fields: { kind: 'email/file', to: 'ann@example.com' } }, sending)
+  t.match(bodies, [{ to: 'ann@example.com', subject: /^测试 / }])
 })
 
 t.test('while a Token is replaced, the page says whether the old URL is still used', async t => {

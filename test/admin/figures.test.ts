@@ -7,9 +7,9 @@ t.test('the table counts each channel and each of its kinds, and leads to the me
   const summary = {
     ...(await readSummary(0)),
     counts: [
-      { channel: 'sms', kind: 'login-code', state: 'sent', count: 3 },
       { channel: 'sms', kind: 'phone-update', state: 'sent', count: 4 },
       { channel: 'sms', kind: 'phone-update', state: 'sending', count: 2 },
+      { channel: 'sms', kind: 'login-code', state: 'sent', count: 3 },
       { channel: 'email', kind: 'file', state: 'sent', count: 50 },
     ] as const,
   }

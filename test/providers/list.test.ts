@@ -52,6 +52,7 @@ const SECRET = { SMTP_OAUTH2_CLIENT_SECRET: 'hunter2secret' }
 const TOGETHER: readonly Readonly<Record<string, string>>[] = [
   { SMTP_URL: USER, SMTP_FALLBACK_URL: USER },
   { ...TOKEN, ...SECRET },
+  { SMTP_URL: '', ...TOKEN, ...SECRET },
   { SMTP_URL: USER, ...TOKEN, ...SECRET },
   { SMTP_FALLBACK_URL: USER, ...TOKEN, ...SECRET },
   { SMTP_URL: USER, ...TOKEN },
