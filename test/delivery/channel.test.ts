@@ -58,8 +58,6 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
   /** All that happens, each with its moment, ms from the start. */
   const log: string[] = []
   const note = (what: string): void => void log.push(`${time.now()} ${what}`)
-  /** What messages came to, and how long after their callbacks, ms; undefined: without an attempt. */
-  const ends: unknown[] = []
   /** When the store was asked for messages, ms from the start. */
   const claimed: number[] = []
   /** When it was asked for messages of the other channel, which gets none. */
@@ -108,7 +106,6 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
       {
         fault: ({ error }) => t.fail(error.message),
         'store-failed': ({ doing }) => note(`the store fails to ${doing}`),
-        final: ({ state, tookMs }) => void ends.push([state, tookMs]),
         breaker: ({ provider, state }) => note(`${provider} is ${state}`),
         'partial-fault': ({ provider, is, scope }) => note(`${provider} ${scope} ${is}`),
       },
@@ -151,7 +148,6 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
     claimed,
     claimedSms,
     passedOver,
-    ends,
     taken,
     signals,
     accept,
@@ -189,23 +185,6 @@ t.test('a message that another process tried is told by its domain, too', async 
   const { destination } = message
   const known = { destination, place: 'example.test', inFlight: 1, waiting: 0, rest: null }
   t.same(status?.destinations, [known])
-})
-
-t.test('what has gone out as often as it may ends without an attempt', async t => {
-  const { time, delivery, outbox, clock, accept, ends } = open(t)
-  await outbox.accept([sample(clock, { recipient: 'r@example.test', lifeMs: 600_000 })])
-  for (const { id, lease } of (await outbox.claim('email', 1, 1000)).messages)
-    await outbox.settle(id, lease, { to: 'queued', dueAt: clock.now(), ambiguous: 3 })
-  for (const { id, lease } of (await outbox.claim('email', 1, 1)).messages)
-    await outbox.beginAttempt(id, lease)
-  delivery.start()
-  await time.pass(100)
-  await accept()
-  await time.pass(100)
-  t.same(ends, [
-    ['unknown', undefined],
-    ['sent', 0],
-  ])
 })
 
 t.test('what is sent makes no look at the store', async t => {
