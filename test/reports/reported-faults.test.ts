@@ -144,6 +144,13 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
     slow.advance(7 * HOUR)
   }
   t.same(slow.known(), [], 'four a day')
+
+  const full = beginMail()
+  for (let n = 0; n < 100; n += 1) full.comeBack('ann', 'example.com', `E${n}`)
+  full.advance(25 * HOUR)
+  t.same(full.known(), [])
+  for (const each of ['a', 'b', 'c', 'd', 'e']) full.comeBack(each, `${each}.example`)
+  t.same(full.known(), [['5.7.x', 5]], 'what nobody says any more leaves room')
   t.end()
 })
 
