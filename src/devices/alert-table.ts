@@ -57,19 +57,16 @@ export function parseAlertTable(
 ): { readonly rows: readonly AlertRow[]; readonly faults: readonly AlertTableFault[] } {
   const rows: AlertRow[] = []
   const faults: AlertTableFault[] = []
-  text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .forEach((whole, at) => {
-      const parts = whole.replace(/(?:^|\s)#.*$/, '').split(';')
-      parts.forEach((part, before) => {
-        if (part.trim() === '') return
-        const parsed = parseRow(part.trim(), deps)
-        const place = { line: at + 1, ...(parts.length > 1 && { row: before + 1 }) }
-        if ('row' in parsed) rows.push(parsed.row)
-        else faults.push(...parsed.problems.map(problem => ({ ...place, problem })))
-      })
+  text.split(/\r?\n/).forEach((whole, at) => {
+    const parts = whole.replace(/(?:^|\s)#.*$/, '').split(';')
+    parts.forEach((part, before) => {
+      if (part.trim() === '') return
+      const parsed = parseRow(part.trim(), deps)
+      const place = { line: at + 1, ...(parts.length > 1 && { row: before + 1 }) }
+      if ('row' in parsed) rows.push(parsed.row)
+      else faults.push(...parsed.problems.map(problem => ({ ...place, problem })))
     })
+  })
   if (rows.length === 0 && faults.length === 0)
     faults.push({ line: 1, problem: say('there is no row; one is: {columns}', { columns: COLUMNS }) })
   return { rows, faults }

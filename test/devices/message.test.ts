@@ -110,9 +110,11 @@ t.test(
 )
 
 t.test('fields that the contract calls optional may be null or missing', async t => {
-  const alert = { exception: true, time: '', rules: [{ id: null, status: null, current: null }] }
-  const payload = { product_id: 'p', corp_id: 'c', device: { id: 1, mac: null }, alert }
-  t.match(parseMessage(JSON.stringify({ topic: '/device/alert/product/p', payload })), { is: 'message' })
+  for (const rules of [null, [{ id: null, status: null, current: null }]]) {
+    const alert = { exception: true, time: '', rules }
+    const payload = { product_id: 'p', corp_id: 'c', device: { id: 1, mac: null }, alert }
+    t.match(parseMessage(JSON.stringify({ topic: '/device/alert/product/p', payload })), { is: 'message' })
+  }
 })
 
 t.test('a malformed message is described by its shape, never by its values', async t => {
@@ -129,6 +131,10 @@ t.test('a malformed message is described by its shape, never by its values', asy
     [
       `{"topic":"thing/event/p/event_report","payload":{"version":"${secret}","time":1,${report},"events":[]}}`,
       /version/,
+    ],
+    [
+      `{"topic":"thing/event/p/device_attribute_sync_event","payload":{"version":1,"time":1,${report}}}`,
+      /attr/,
     ],
   ] as const
   for (const [text, fault] of broken) {
