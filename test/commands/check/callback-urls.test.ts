@@ -2,7 +2,7 @@ import t from 'tap'
 import { SOURCE_REFUSED } from '../../../src/callback/authenticate.ts'
 import type { CallbackAnswer } from '../../../src/commands/callback-client.ts'
 import { checkCallbackUrls } from '../../../src/commands/check/callback-urls.ts'
-import { quote } from '../../../src/language/sentence.ts'
+import { quote, tell } from '../../../src/language/sentence.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
@@ -59,5 +59,11 @@ t.test('each answer has its words', async t => {
       `fail sms URL: HTTP 200, err_code 4 why → ${others}`,
       'fail sms URL: HTTP 200, err_code none → something else answers at PUBLIC_URL: look at the proxy in front',
     ],
+  )
+  const client = { validate: async () => says(400, 4002012, 'to: not an address') }
+  const [finding] = await checkCallbackUrls([entry], load(enough), client, null)
+  t.equal(
+    finding && tell(finding.what).in('zh-CN'),
+    'HTTP 400，err_code 4002012 邮件收件人不对（to: not an address）',
   )
 })
