@@ -117,6 +117,8 @@ t.test(
     const two = tellAll(['All is well.', null, say('No attempt yet.')])
     t.equal(String(two), 'All is well. No attempt yet.')
     t.equal(two.in('zh-CN'), '一切正常。尚未尝试。')
+    const few = quote('must have more', 'minProperties', { limit: 2 })
+    t.equal(few.in('zh-CN'), '内容太少，至少 2 项')
     const three = listWords(['stopped by us', 'is missing', say('{n} s', { n: 5 })])
     t.same(
       [String(three), three.in('zh-CN')],

@@ -219,6 +219,8 @@ t.test('a renewed pair is served to new connections, and open ones go on', async
 
   write(path, after)
   check()
+  // What is served already is not served once more.
+  check()
   t.equal(await shown(port), 'after')
   const second = await ask({ port, agent })
   t.equal(second.socket, first.socket, 'the same connection')
