@@ -384,8 +384,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (at > now) return at
     const stored = codesAt <= now ? codes : anything
     const limit = countClaimable(standing, stored, now)
+    const most = aheadOfEach(now)
     const named = [...stored.known].flatMap(([each, dueSince]) =>
-      dueSince <= now && wantedAt(each, stored, now) <= now ? each : [],
+      dueSince <= now && wantedAt(each, stored, now, most) <= now ? each : [],
     )
     const limitOfNamed = named.length === 0 ? 0 : countClaimable(standing, stored, now, true)
     const isByName = limitOfNamed > 0 && (limit === 0 || !wasNamed)
@@ -443,6 +444,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       each.dueAt = Infinity
       each.passed = new Set(passed)
     }
+    for (const each of named) stored.known.delete(each)
     try {
       const codesOnly = stored === codes && circuit === 'closed'
       const claim = await outbox.claim(channel, limit, leaseMs, passed, codesOnly, named)
@@ -450,11 +452,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       anything.dueAt = Math.min(anything.dueAt, claim.nextDueAt ?? Infinity)
       if (stored === codes) codes.dueAt = Math.min(codes.dueAt, claim.nextCodeAt ?? Infinity)
       pollAfter(anything.dueAt === Infinity ? idlePollMs : pollMs)
-      for (const each of named) {
-        const hasSome = claim.messages.some(({ destination }) => destination === each)
-        stored.known.delete(each)
-        if (hasSome) stored.known.set(each, now)
-      }
+      // Of a claim that is full whoever got nothing is first the next time; otherwise the store has no more of it.
+      const served = new Set(claim.messages.map(({ destination }) => destination))
+      const left = claim.messages.length < limit ? [] : named.filter(each => !served.has(each))
+      for (const each of [...left, ...named.filter(each => served.has(each))]) stored.known.set(each, now)
       for (const message of claim.messages) add(toJob(message))
       // They were claimed while the process was told to end.
       if (run.isStopping) giveBackAll()

@@ -184,7 +184,7 @@ export function createLimiter(most: number) {
     answered.delete(oldest)
   }
 
-  /** An attempt there was not. */
+  /** An attempt there was not answered, or not in time. */
   function forgetKnown(destination: string): void {
     if (!isKnown(destination)) return
     answered.set(destination, false)

@@ -342,6 +342,29 @@ t.test('of invented destinations that rest claims pass three hundred over', asyn
   t.same(inEnglish(rest?.[0]), { ...known, rest: { until: NOON + 2100, reply } })
 })
 
+t.test(
+  'what waits for known destinations goes before invented ones, whoever found no room in a claim',
+  async t => {
+    let isDown = false
+    const { time, accept, log } = await openStarted(t, {
+      smtp: { says: () => [isDown ? REFUSED : SENT, 100] },
+    })
+    for (let n = 0; n < 40; n += 1) await accept(`known ${n}`)
+    await time.pass(2000)
+    isDown = true
+    for (let n = 0; n < 5; n += 1) await accept(`down ${n}`)
+    await time.pass(500)
+    for (let n = 0; n < 40; n += 1) await accept(`known  ${n}`)
+    await time.pass(1000)
+    for (let n = 0; n < 400; n += 1) await accept(`new ${n}`)
+    isDown = false
+    await time.pass(60_000)
+    const sent = log.flatMap(each => /gets (known {2}|new)/.exec(each)?.[1] ?? [])
+    t.equal(sent.length, 440)
+    t.ok(sent.lastIndexOf('known  ') < 80, 'they have every second claim')
+  },
+)
+
 const REVIEW: Outcome = { is: 'retry', whose: 'ours', scope: 'template', code: '15', reply: '' }
 
 t.test(
