@@ -111,7 +111,7 @@ export function readQuotas(text: string): ParsedSetting<QuotaLimits> {
   if (limits === null || ![...limits.keys()].every(name => Object.hasOwn(QUOTAS, name)))
     return {
       fault: say(
-        'must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are {names}',
+        'must be quotas such as sms-day=10000 or sms-day=off, each once, a number from 1 to 999999999; there are {names}',
         { names: Object.keys(QUOTAS).join(', ') },
       ),
     }
