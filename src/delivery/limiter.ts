@@ -102,10 +102,11 @@ export function createLimiter(most: number) {
   const held = new Map<string, { all: number; waitedFor: number }>()
   /**
    * Where an attempt was answered, in the order of the latest answers, and whether the latest attempt was. If so the destination is known.
-   * Anybody may invent destinations: those that are not known share turns and places.
+   * Anybody may invent destinations: unknown ones share turns and places.
    */
   const answered = new Map<string, boolean>()
-  const strangers = { all: 0, waitedFor: 0 }
+  /** How many attempts of all unknown destinations are under way, and how many of them are not overdue. */
+  const unknown = { all: 0, waitedFor: 0 }
   /** Something waits that found no place, until the next one is taken. */
   let isWanted = false
   let limit = Math.min(START, most)
@@ -130,7 +131,7 @@ export function createLimiter(most: number) {
 
   function hold(destination: string, all: number, waitedFor: number): void {
     const count = held.get(destination) ?? { all: 0, waitedFor: 0 }
-    for (const each of isKnown(destination) ? [count] : [count, strangers]) {
+    for (const each of isKnown(destination) ? [count] : [count, unknown]) {
       each.all += all
       each.waitedFor += waitedFor
     }
@@ -141,10 +142,10 @@ export function createLimiter(most: number) {
   const holdsLittle = (destination: string | undefined, open: number): boolean =>
     destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterOf(open)
 
-  /** How many places are left free for others: where it holds much, or for those that are known where it is one of many that are not. */
+  /** Says how many places a destination leaves free: a quarter when it holds much, an eighth when it is unknown and such ones hold much. */
   function leftBy(destination: string | undefined, open: number): number {
     if (!holdsLittle(destination, open)) return quarterOf(open)
-    const areMany = strangers.waitedFor >= quarterOf(open)
+    const areMany = unknown.waitedFor >= quarterOf(open)
     return areMany && destination !== undefined && !isKnown(destination) ? open / 8 : 0
   }
 
@@ -166,16 +167,16 @@ export function createLimiter(most: number) {
     uncounted += 1
   }
 
-  /** What a destination holds that is not known is that of strangers: all of it now, or no more. */
-  function countAsStrange(destination: string, sign: 1 | -1): void {
+  /** What a destination holds counts as that of an unknown one from now on, or no more. */
+  function countAsUnknown(destination: string, sign: 1 | -1): void {
     const { all, waitedFor } = held.get(destination) ?? { all: 0, waitedFor: 0 }
-    strangers.all += sign * all
-    strangers.waitedFor += sign * waitedFor
+    unknown.all += sign * all
+    unknown.waitedFor += sign * waitedFor
   }
 
   /** An attempt there was answered. */
   function noteKnown(destination: string): void {
-    if (!isKnown(destination)) countAsStrange(destination, -1)
+    if (!isKnown(destination)) countAsUnknown(destination, -1)
     answered.delete(destination)
     answered.set(destination, true)
     const [oldest = ''] = answered.keys()
@@ -188,7 +189,7 @@ export function createLimiter(most: number) {
   function forgetKnown(destination: string): void {
     if (!isKnown(destination)) return
     answered.set(destination, false)
-    countAsStrange(destination, 1)
+    countAsUnknown(destination, 1)
   }
 
   function noteAnswer({ beganAt, nth }: Place, allInUse: boolean, now: number): void {
@@ -241,7 +242,7 @@ export function createLimiter(most: number) {
     underWay: (destination: string): number => held.get(destination)?.all ?? 0,
     rankOf(destination: string): number {
       const own = held.get(destination)?.all ?? 0
-      return isKnown(destination) ? own : strangers.all + own / (strangers.all + 1)
+      return isKnown(destination) ? own : unknown.all + own / (unknown.all + 1)
     },
     isKnown,
     wasAnswered: (destination: string): boolean => answered.has(destination),
