@@ -101,6 +101,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   }
 
   const now = (): number => wall + time.now()
+  /** The clock of a process, by which its store goes too. */
+  const wholeMs = (): number => Math.round(now())
 
   /** A call to the store: they come one after the other, and a process that was killed hears of none. */
   function runInStore<T>(work: () => T): Promise<T> {
@@ -119,7 +121,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   }
 
   const { model, outbox } = createModelOutbox(
-    now,
+    wholeMs,
     runInStore,
     random() < 0.5,
     () => isStoreFailing,
@@ -203,7 +205,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     // Wall time at the start; a correction of the machine's clock is seen at the next one only.
     if (process !== undefined) wall += pick([0, 0, -600, -5, 5, 60]) * SECOND
     model.restart(now())
-    const clock = { now: () => Math.round(now()) }
+    const clock = { now: wholeMs }
     const carriers = worldCarriers.map(({ provider }) => createCarrier(provider, { clock, random }))
     // Somebody may have changed the routes.
     const first = Math.floor(between(0, 10))
@@ -261,7 +263,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   async function callback(): Promise<void> {
     const purpose = pick(['code', 'code', 'code', 'alarm', 'link'] as const)
     const plain = sample(
-      { now: () => Math.round(now()) },
+      { now: wholeMs },
       {
         channel,
         purpose,
