@@ -193,13 +193,13 @@ t.test("another page's POST is refused, also with the password that the browser 
 
 t.test('another page may link here, but not load anything into itself', async t => {
   const { ask } = await listen(t)
-  const get = (site: string, mode: string, dest: string) =>
-    ask('/console', {
-      ...basic(TOKEN),
-      'sec-fetch-site': site,
-      'sec-fetch-mode': mode,
-      'sec-fetch-dest': dest,
-    })
+  const get = (site: string, mode: string, dest: string, method = 'GET') =>
+    ask(
+      '/console',
+      { ...basic(TOKEN), 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest },
+      method,
+    )
+  t.equal((await get('cross-site', 'navigate', 'document', 'HEAD')).status, 200)
   t.equal((await get('cross-site', 'navigate', 'document')).status, 200)
   t.equal((await get('cross-site', 'no-cors', 'script')).status, 403)
   t.equal((await get('same-site', 'cors', 'empty')).status, 403)

@@ -79,6 +79,8 @@ t.test('all that is known of a message stands on its page', async t => {
       'Attempts|3, 1 of them ambiguous|',
     ].join('|'),
   )
+  for (const answer of ['recipient', 'content', 'country', 'limit'] as const)
+    t.match(await showing({ answer }), `|refused|(${answer}) The `)
   t.match(
     await showing({ state: 'queued', finalAt: null, dueAt: NOW + 5000, receipt: null, timeline: [] }),
     /Took\|No attempt yet\.\|.*Next attempt\|2026-11-21 02:04:05 UTC\|in 5\.0 s\|Ended\|–\|Delivery report\|none\|/s,
@@ -95,6 +97,8 @@ t.test('what is not there, cannot be read or fails is said on a page, with its s
     },
   }
   const ask = await consoleOf({ queries })
+  const [, menu = ''] = /<nav(.*?)<\/nav>/s.exec((await ask('/console/nowhere')).text) ?? []
+  t.equal(menu.match(/[^<>]+(?=<\/a>)/g)?.join(), 'Overview,Messages,Today,Words,Test send,URLs')
   t.match(await ask('/'), { status: 302, head: { location: '/console' } })
   const gone = { status: 404, title: 'Not here' }
   t.match(await ask('/console/nowhere'), { ...gone, text: /There is no such page\.<.*href="\/console"/s })

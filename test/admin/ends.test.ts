@@ -98,34 +98,36 @@ async function startDesk(test: Test) {
           lanes.map(each => ({ partialFaults: [], secondIn: [], ...each }) as unknown as ChannelStatus),
       })
       const facts = listFacts(view, await outbox.queries.readSummary(clock.now()))
-      return facts.flatMap(({ kind, scope, count }) =>
-        kind === 'none-arrives' ? `${scope['provider'] ?? scope['channel']} ${count}` : [],
-      )
+      return facts.flatMap(({ kind, about, count }) => (kind === 'none-arrives' ? `${about}: ${count}` : []))
     },
   }
 }
 
 const times = (n: number, end: End): readonly End[] => Array.from({ length: n }, () => end)
 const EACH: readonly (readonly [what: string, ends: readonly End[], said: readonly string[]])[] = [
-  ['five are refused for what they say', times(5, filtered), ['sms 5']],
+  ['five are refused for what they say', times(5, filtered), ['sms ends: 5']],
   ['four are', times(4, filtered), []],
-  ['one of five is for more than its recipient', [...times(4, noNumber), filtered], ['sms 5']],
+  ['one of five is for more than its recipient', [...times(4, noNumber), filtered], ['sms ends: 5']],
   ['it is the sixth', [filtered, ...times(5, noNumber)], []],
   ['somebody invents numbers', times(9, noNumber), []],
   ['numbers without a route, and numbers that had too many', [...times(4, noRoute), overLimit], []],
   ['full mailboxes', times(5, waitedInVain), []],
-  ['what nobody answered, and what is reported', [...times(3, unanswered), blocked, phoneOff], ['sms 5']],
+  [
+    'what nobody answered, and what is reported',
+    [...times(3, unanswered), blocked, phoneOff],
+    ['sms ends: 5'],
+  ],
   ['phones that are off', times(6, phoneOff), []],
   ['one is sent between them', [filtered, filtered, filtered, SENT, filtered, filtered], []],
   ['one on its way between them', [filtered, filtered, filtered, onItsWay, filtered, filtered], []],
-  ['a newer one that is not known yet to arrive', [...times(5, blocked), SENT], ['sms 5']],
+  ['a newer one that is not known yet to arrive', [...times(5, blocked), SENT], ['sms ends: 5']],
   ['of carriers without reports it has arrived', [...times(5, filtered), SENT], []],
   [
     'what may have arrived, and what a newer one replaced',
     [filtered, { state: 'unknown' }, filtered, { state: 'superseded' }, filtered, filtered, filtered],
-    ['sms 5'],
+    ['sms ends: 5'],
   ],
-  ['the second carrier sends what the first refuses', times(5, bySecond), ['aliyun 5']],
+  ['the second carrier sends what the first refuses', times(5, bySecond), ['aliyun ends: 5']],
 ]
 
 t.test('five people in a row who got nothing are told, unless it may be their numbers', async t => {
@@ -150,7 +152,7 @@ t.test('without a window, over restarts, until one is sent', async t => {
   }
   await desk.restart()
   desk.clock.advance(WEEK)
-  t.same(await desk.silent(), ['sms 5'])
+  t.same(await desk.silent(), ['sms ends: 5'])
   await desk.end(SENT)
   t.same(await desk.silent(), [])
 })

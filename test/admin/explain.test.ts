@@ -249,19 +249,19 @@ t.test(
 )
 
 t.test('where there is no message, the platform’s own calls are what is known', async t => {
-  const refusals = { count: 3, last: { at: NOW, reason: quote('signature invalid') } }
+  const refusals = { count: 3, last: { at: NOW - 1000, reason: quote('signature invalid') } }
   t.same(
     explainAbsence({
       newestAt: NOW,
       refusals,
-      heldBack: [{ quota: 'sms-day', to: '', count: 2, lastAt: NOW }],
-      validation: { at: NOW, ok: false, reason: quote('key') },
+      heldBack: [{ quota: 'sms-day', to: '', count: 2, lastAt: NOW - 2000 }],
+      validation: { at: NOW - 3000, ok: false, reason: quote('key') },
     }).map(String),
     [
       'The newest message to anybody came at 2026-11-21 02:04:00 UTC.',
-      'Callers refused since the start: 3, the last at 2026-11-21 02:04:00 UTC: signature invalid.',
-      'Held back by the quota sms-day since the start: 2, the last at 2026-11-21 02:04:00 UTC.',
-      'The last validation of the URL failed at 2026-11-21 02:04:00 UTC: key.',
+      'Callers refused since the start: 3, the last at 2026-11-21 02:03:59 UTC: signature invalid.',
+      'Held back by the quota sms-day since the start: 2, the last at 2026-11-21 02:03:58 UTC.',
+      'The last validation of the URL failed at 2026-11-21 02:03:57 UTC: key.',
     ],
   )
   t.same(

@@ -314,8 +314,10 @@ t.test(
   async t => {
     const telling = (more: object): Given => ({ webhooks: () => ({ ...events, ...more }) })
     const since = NOW - MINUTE + 1
-    const held = (ms: number, quota = 'sms-day') =>
-      ofSms({ heldBack: [{ quota, count: 2, lastAt: NOW - ms }] })
+    const held = (ms: number, quota = 'sms-day') => {
+      const one = { quota, count: 2, to: '', lastAt: NOW - ms }
+      return ofSms({ heldBack: [one], nearing: [one] })
+    }
     const away = { ...devices, subscribed: false }
     const unsent = { channel: 'email', kind: 'file', state: 'expired', count: 10 } as const
     const silent: readonly (readonly [Given, Partial<Summary>?])[] = [
@@ -348,7 +350,7 @@ t.test(
     for (const [at, [given, summary]] of silent.entries())
       t.same(lines(given, summary), ['ok all: All is well.'], `case ${at}`)
     t.match(lines(mailbox(MINUTE)), [/^warn bounces/])
-    t.match(lines(held(15 * MINUTE - 1)), [/^warn sms sms-day/])
+    t.match(lines(held(15 * MINUTE - 1)).join('\n'), /^warn sms sms-day: The quota sms-day holds.*$/)
     t.match(lines(telling({ isGone: true, failing: { since: NOW, reason: '' } })), [/410/], 'at once')
     t.match(lines({}, { counts: sent(1000), bounced: 50 }), [/^warn mails that came back: Of 1000 mails/])
   },

@@ -30,7 +30,7 @@ const rests = { until: NOW + 8000, reply: quote('mail to b.test is slow') }
 const destinations = [
   { destination: 'a.test', place: 'a.test', inFlight: 2, waiting: 0, rest: null },
   { destination: 'b.test', place: 'b.test', inFlight: 0, waiting: 0, rest: rests },
-  { destination: 'c.test', place: null, inFlight: 4, waiting: 3, rest: null },
+  { destination: 'c.test', place: null, inFlight: 4, waiting: 3, rest: { ...rests, until: NOW } },
 ]
 const ofChannels: Readonly<Record<Channel, Partial<ChannelHealth>>> = {
   email: {
@@ -103,7 +103,10 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
     ],
     queries: {
       ...queries,
-      readWaiting: async () => [{ destination: 'c.test', count: 5, dueAt: NOW - 65_000 }],
+      readWaiting: async () => [
+        { destination: 'b.test', count: 1, dueAt: NOW + 1 },
+        { destination: 'c.test', count: 5, dueAt: NOW - 65_000 },
+      ],
       readSummary: async () => ({
         ...(await queries.readSummary(0)),
         backlog: { email: 7, sms: 5 },

@@ -40,7 +40,7 @@ function acceptances(
   const prepared = prepareMessages(
     {
       keys,
-      destinationOf: () => 'there',
+      destinationOf: ({ recipient }) => `where ${recipient} is`,
       render: ({ id, content }) => ({
         channel: 'email',
         id,
@@ -50,7 +50,7 @@ function acceptances(
         expiresAt: 0,
       }),
       charges: () => [],
-      delivery: { reservePlace: () => undefined } as never,
+      delivery: { reservePlace: (...of: readonly string[]) => ({ token: of.join(' '), until: 0 }) } as never,
       emit: createEmitter([{ unrenderable: ({ error }) => void t.error(error) }]),
     },
     {
@@ -102,6 +102,20 @@ t.test('another message is another, by whatever it differs', async t => {
     sms({ plain_sms: 'plugin-a', plugin_id: 'Your code is 123456.' }),
   ]
   t.equal(new Set(all).size, all.length)
+})
+
+t.test('each recipient’s message is its own, and waits for a place where it goes', async t => {
+  t.match(acceptances('sms', SMS, { to: ['ann', 'bob'] })[1], {
+    message: {
+      channel: 'sms',
+      kind: 'a-code',
+      recipient: 'bob',
+      destination: 'where bob is',
+      expiresAt: 1000,
+    },
+    recipientHash: keys.recipientHash('sms', 'bob'),
+    lease: { token: 'sms code where bob is' },
+  })
 })
 
 t.test('a code supersedes those of its own channel, recipient, kind and plugin only', async t => {

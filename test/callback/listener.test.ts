@@ -122,6 +122,11 @@ t.test('who says nothing has no handshake, and is hung up on after five seconds'
   connection.emit('timeout')
   t.ok(connection.destroyed)
   silent.destroy()
+  const speaks = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  const [begun] = (await once(server, 'connection')) as [Socket]
+  await once(speaks, 'secureConnect')
+  t.equal(begun.timeout, 0, 'from then on the limits of HTTP hold')
+  await once(speaks.resume().end(), 'close')
 })
 
 t.test('an expectation is ignored, what is no HTTP is told, and each connection is looked at', async t => {
@@ -136,9 +141,12 @@ t.test('an expectation is ignored, what is no HTTP is told, and each connection 
   for (const [said, answer] of [
     ['GET / HTTP/1.1\r\nHost: x\r\nExpect: much\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 404 /],
     ['no HTTP\r\n\r\n', /^HTTP\/1\.1 400 /],
+    ['GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', /^HTTP\/1\.1 400 /],
+    ['GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2), /^HTTP\/1\.1 404 (?![^]*HTTP)/],
   ] as const)
     t.match(await text(net.connect({ port, host: '127.0.0.1' }).end(said)), answer)
-  t.same(told, ['connection', 'connection', 'no HTTP'])
+  const noHttp = ['connection', 'no HTTP']
+  t.same(told, ['connection', ...noHttp, ...noHttp, ...noHttp])
 })
 
 t.test('a connection through a proxy counts where its caller is', async t => {

@@ -28,6 +28,7 @@ t.test('the form-decoded, the percent-decoded and the raw timestamp count', asyn
     ['2026-01-01T00:00:00+08:00', '2026-01-01T00:00:00+08:00'],
     ['2026-01-01+00:00', '2026-01-01 00:00'],
     ['2026%2D01', '2026-01'],
+    ['2026%2D01+08:00', '2026-01+08:00'],
     ['2026%2D01', '2026%2D01'],
   ] as const)
     t.equal(check(`timestamp=${sent}&signature=${sign(signed)}`), 'right', `${sent} for ${signed}`)

@@ -142,6 +142,7 @@ t.test(
         '拒绝连接：没有程序在监听（connect ECONNREFUSED 127.0.0.1:465）',
       ],
       [quote('535 5.7.8 no'), '535 5.7.8 no'],
+      [quote('it said so', 'constructor'), 'it said so'],
       [quote('stopped by us'), 'stopped by us'],
       [quote('a\u001f{"b":1}'), 'a {"b":1}'],
     ] as const) {

@@ -127,7 +127,7 @@ export function recordCalls(t: Test, { folder, untold = /^$/, instead = {} }: Re
       const names = [...readFileSync(new URL(real), 'utf8').matchAll(EXPORTED)]
       const exported = names.map(([, name]) => `export const ${name} = record('${name}', real.${name})`)
       return {
-        source: [`import * as real from '${real}'`, ...exported].join('\n'),
+        source: [`import * as real from '${real}'`, `export * from '${real}'`, ...exported].join('\n'),
         format: 'module',
         shortCircuit: true,
       }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { askForReports } from '../../../src/commands/check.ts'
+import { askForFacts, askForReports } from '../../../src/commands/check.ts'
 import { enough } from '../../config/settings.ts'
 import { listen } from '../../rigs/listen.ts'
 import { command } from '../rig.ts'
@@ -27,7 +27,9 @@ t.test('a test is posted to each group when it is asked for, and what the group 
   const { out } = await command(['check', '--robots'], env)
   t.match(out, /ok +dingtalk +took a test: look whether the group shows it/)
   t.match(out, /fail +wecom +310000 keywords not in content/)
-  t.match(posts, [/This is a test by “check”, and no alarm\./, /and no alarm/])
+  t.same(posts, Array(2).fill('{"text": "This is a test by “check”, and no alarm."}'))
+  await command(['check', '--robots'], { ...env, LOCALE: 'zh-TW' })
+  t.match(posts.at(-1), '这是 check 命令的测试，不是告警。')
 })
 
 t.test('carriers that have reported on none of their SMS are named', async t => {
@@ -44,7 +46,8 @@ t.test('carriers that have reported on none of their SMS are named', async t => 
     message('twilio', null),
     message('tencent', null, 1),
   ]
-  const service = createServer((_request, response) => response.end(JSON.stringify({ messages })))
+  let said = JSON.stringify({ messages })
+  const service = createServer((_request, response) => response.end(said))
   const env = { ADMIN_PORT: String(await listen(t, service)) }
   const io = { env, readFile: () => '', dotenvPath: '/nowhere/.env' }
   const found = async (awaited: readonly string[]) =>
@@ -54,4 +57,8 @@ t.test('carriers that have reported on none of their SMS are named', async t => 
   t.same(await found([]), [aliyun])
   const forever = 'sms-newcomers-hour takes everybody whom aliyun sends to for new, for ever'
   t.same(await found(['aliyun', 'twilio']), [aliyun, `warn QUOTAS: ${forever} → ${next}`])
+  said = '<html>'
+  t.match(linesOf(await askForFacts(io as never, 'en')), [
+    /^warn service: http:.* says 200: not JSON → run check with/,
+  ])
 })
