@@ -183,19 +183,18 @@ export function readCertificates(pem: string): readonly X509Certificate[] {
 }
 
 /**
- * Follows `leaf` through the other certificates of its file. Nothing is fetched.
+ * Follows `leaf` through the other certificates of its file. Nothing is fetched. The operator's own authorities are those of
+ * NODE_EXTRA_CA_CERTS.
  * @param authorities the public ones; those that come with Node (Mozilla's list) when not given.
- * @param own the operator's; those of NODE_EXTRA_CA_CERTS when not given.
  */
 export function followChain(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
   authorities?: readonly X509Certificate[],
-  own?: readonly X509Certificate[],
 ): ChainFound {
   if (isSelfSigned(leaf)) return { chain: 'self-signed', flaw: SELF_SIGNED }
   authorities ??= publicAuthorities()
-  own ??= getCACertificates('extra').map(pem => new X509Certificate(pem))
+  const own = getCACertificates('extra').map(pem => new X509Certificate(pem))
   const left = new Set(others)
   let top = leaf
   for (let issuer: X509Certificate | undefined = leaf; issuer !== undefined; ) {

@@ -77,5 +77,7 @@ t.test('what comes is an answer or a message, until nothing more is to be handle
       chunks: 2,
     },
   )
+  const pauses = t.capture(globalThis, 'setTimeout', setTimeout)
   t.match(await read([[0, MESSAGE.repeat(50)]]), { end: 'ended', messages: 40 })
+  t.equal(pauses().length, 1, 'others get their turn once in 32 messages')
 })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t from 'tap'
 import { createPlatformClient } from '../../sandbox/emulator/platform-client.ts'
+import { openPlatform } from '../../src/devices/platform-api.ts'
 import { inEnglish } from '../language/english.ts'
 import { listen } from '../rigs/listen.ts'
 import { accounts, emulated } from './emulated.ts'
@@ -47,10 +48,11 @@ t.test('a missing answer is a failure with its reason', async t => {
     ok: false,
     failure: { is: 'unreachable', message: /^no answer after the request was written: / },
   })
-  const waiting = createPlatformClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 60_000 })
+  const waiting = openPlatform({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 60_000 })
   const asked = once(silent, 'request')
-  const login = waiting.corpAuth(corp)
-  await asked
+  const login = waiting.logInAsApp(app)
+  const [{ headers }] = await asked
+  t.equal(headers['content-type'], 'application/json')
   await waiting.close()
   t.match(await login, { failure: { is: 'unreachable' } }, 'an end does not wait for the answer')
   silent.closeAllConnections()

@@ -180,7 +180,7 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     t.ok(rig.sockets() > 0)
     await rig.provider.close()
     await until(() => rig.sockets() === 0, 'its connections have ended')
-    t.match(await send(rig), { is: 'retry', untouched: true })
+    t.match(await send(rig), { is: 'retry', code: 'closed', untouched: true })
   })
 
   test('closing ends what is in flight', async (t, rig) => {

@@ -26,6 +26,9 @@ aliyun:
       en-AU: { template: SMS_4, signature: 示例, params: { c: code } }
       zh: { template: SMS_2, params: { c: code } }
       "*": { template: SMS_3, params: { c: code } }
+  device-offline:
+    abroad:
+      en: { template: SMS_5 }
 tencent:
   login-code:
     mainland: { template: 1110, params: [code, minute] }
@@ -74,6 +77,9 @@ t.test('what has no template says why, without what the message says', async t =
   t.same(inEnglish(why('twilio')), { why: 'no template for login-code in China' })
   t.same(inEnglish(why('tencent', { country: 'DE' })), { why: 'no template for login-code outside China' })
   t.same(inEnglish(why('aliyun', { kind: 'plain' })), { why: 'no template for plain in China' })
+  t.same(inEnglish(why('aliyun', { country: 'DE', kind: 'device-offline', locale: 'es' })), {
+    why: 'no template for device-offline outside China in the language es',
+  })
   for (const params of [{ minute: '10' }, { code: '', minute: '10' }])
     t.same(inEnglish(why('aliyun', { params })), {
       why: 'its template says code, which the message does not have',

@@ -148,17 +148,6 @@ t.test('without reports nobody is judged', async t => {
   t.same(changes, [])
 })
 
-t.test('one that always reported on a third is silent after three times as many', async t => {
-  const { run, changes } = simulate(2000)
-  let count = 0
-  const third: Behaviour = random => ((count += 1) % 3 === 0 ? good(random) : null)
-  run(60 * MINUTE, { a: third, b: good })
-  run(150_000, { a: silent, b: good })
-  t.same(changes, [], 'forty are late')
-  run(MINUTE, { a: silent, b: good })
-  t.match(changes, [{ provider: 'a', isSecond: true }])
-})
-
 const HOUR = 60 * MINUTE
 
 t.test('one number counts once: who asks again and again with a phone that is off moves nobody', async t => {

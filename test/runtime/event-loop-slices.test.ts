@@ -13,6 +13,7 @@ t.test('a turn of the event loop spends a slice; the rest comes in the next turn
       done.push(n)
     })
   for (let n = 0; n < 10; n += 1) add(n, 4)
+  await Promise.resolve()
   t.same(done, [0, 1, 2], 'at once, until the slice is spent')
   await turn()
   t.same(done, [0, 1, 2, 3, 4, 5])

@@ -88,6 +88,11 @@ event * 0 - ann@example.com
     t.same(emulator.contract.violations(), [], 'nobody left the contract')
     t.notMatch(JSON.stringify(log), /ann@example\.com|13800138000/, 'no recipient in the log')
     t.ok(log.some(({ event }) => event === 'ddq-malformed'))
+    ddq.proxy.cut()
+    const ended = () => log.find(line => line['event'] === 'ddq' && 'wait_ms' in line)
+    await until(() => ended() !== undefined, 'the end of the subscription')
+    t.match(ended(), { is: 'closed' })
+    t.ok(Math.abs(Number(ended()?.['wait_ms']) - 5000) <= 1000, 'five seconds, a fifth more or less')
   },
 )
 

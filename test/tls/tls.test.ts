@@ -2,10 +2,11 @@ import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, createServer, type RequestOptions, request } from 'node:https'
+import { syncBuiltinESMExports } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
+import tls, { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { withRemedy } from '../../src/language/sentence.ts'
 import {
@@ -38,6 +39,26 @@ function write(path: string, { cert, key }: Pair): { certFile: string; keyFile: 
   return files
 }
 
+t.test('authorities of the operator’s are trusted beside the usual ones', async t => {
+  const usual = getCACertificates('default')
+  t.teardown(() => setDefaultCACertificates(usual))
+  // One that is there twice is there once behind it.
+  const trusted = () =>
+    new Set(getCACertificates('default').map(pem => new X509Certificate(pem).fingerprint256))
+  const before = trusted().size
+  const { root, intermediate, leaf } = await makeChain()
+  trustAuthorities(undefined, () => {
+    throw new Error('no file is to be read')
+  })
+  t.same(getCACertificates('default'), usual)
+  trustAuthorities('/ca.pem', () => `${root.cert}\n${intermediate.cert}`)
+  t.equal(trusted().size, before + 2)
+  t.match(told(parseCertificate(leaf.cert, leaf.key).flaws), [/is missing/], 'they are not public ones')
+  t.equal(readAuthorities(root.cert)?.length, 1)
+  t.equal(readAuthorities('hello'), null, 'no certificate')
+  t.equal(readAuthorities(root.cert.replace(/[A-Za-z0-9]{40}/, '!'.repeat(40))), null, 'a damaged one')
+})
+
 t.test('a certificate with its whole chain says its names and its end', async t => {
   const { root, intermediate, leaf } = await makeChain()
   const until = Date.now() + 40 * DAY_MS
@@ -62,7 +83,13 @@ t.test('a chain that ends below a public authority is complete without it', asyn
   t.same(followChain(host, [between], [top]), { chain: 'complete', flaw: null })
   t.same(followChain(host, [between, top], [top]), { chain: 'complete', flaw: null }, 'the root does no harm')
   t.equal(followChain(host, [], [top]).chain, 'incomplete')
-  const own = followChain(host, [between], [], [top])
+  const usual = tls.getCACertificates
+  // As NODE_EXTRA_CA_CERTS has them.
+  Object.assign(tls, { getCACertificates: (of: string) => (of === 'extra' ? [root.cert] : []) })
+  syncBuiltinESMExports()
+  const own = followChain(host, [between], [])
+  Object.assign(tls, { getCACertificates: usual })
+  syncBuiltinESMExports()
   t.equal(own.chain, 'complete', 'an authority of the operator’s own is not missing')
   t.match(told([own.flaw ?? []].flat()), [/^its authority \(Example Root\) is not a public one/])
 })
@@ -111,25 +138,6 @@ t.test('what clients stumble over is said', async t => {
     refused(now, 'www.example.com'),
     /is for courier\.example\.com, 127\.0\.0\.1, not for www\.example\.com/,
   )
-})
-
-t.test('authorities of the operator’s are trusted beside the usual ones', async t => {
-  const usual = getCACertificates('default')
-  t.teardown(() => setDefaultCACertificates(usual))
-  // One that is there twice is there once behind it.
-  const trusted = () =>
-    new Set(getCACertificates('default').map(pem => new X509Certificate(pem).fingerprint256))
-  const before = trusted().size
-  const { root, intermediate } = await makeChain()
-  trustAuthorities(undefined, () => {
-    throw new Error('no file is to be read')
-  })
-  t.same(getCACertificates('default'), usual)
-  trustAuthorities('/ca.pem', () => `${root.cert}\n${intermediate.cert}`)
-  t.equal(trusted().size, before + 2)
-  t.equal(readAuthorities(root.cert)?.length, 1)
-  t.equal(readAuthorities('hello'), null, 'no certificate')
-  t.equal(readAuthorities(root.cert.replace(/[A-Za-z0-9]{40}/, '!'.repeat(40))), null, 'a damaged one')
 })
 
 t.test('a pair that cannot be served says why, without the key', async t => {

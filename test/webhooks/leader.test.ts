@@ -1,3 +1,4 @@
+import timers from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import type { EventQueue } from '../../src/outbox/outbox.ts'
@@ -40,7 +41,10 @@ function create(t: Test, queue: EventQueue, more: Partial<WebhooksOptions> = {})
 t.test('of several replicas the leader tells, and another one once it is gone', async t => {
   const { queue, fill, rows } = createQueue()
   let holder: string | null = null
+  const pauses = t.capture(timers, 'setTimeout', timers.setTimeout)
+  const asked = new Set<number>()
   const leaseOf = (name: string) => async (ttlMs: number) => {
+    asked.add(ttlMs)
     if (holder === null || holder === name) holder = ttlMs === 0 ? null : name
     return holder === name
   }
@@ -57,6 +61,8 @@ t.test('of several replicas the leader tells, and another one once it is gone', 
   await until(() => rows().length === 0, 'told by the other')
   t.ok(other.bodies.length > 0)
   t.notMatch(other.bodies.join(), 'twilio', 'what it saw before it led is not told late')
+  t.same([...asked], [15_000, 0])
+  t.ok(pauses().some(({ args }) => args[0] === 5000))
 })
 
 t.test('while a receiver is away, what is beyond the bounds is dropped and said', async t => {

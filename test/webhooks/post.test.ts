@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createPoster, readSigningKeys, signPayload } from '../../src/webhooks/post.ts'
+import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { until } from '../rigs/until.ts'
 import { type Act, SECRET, startReceiver } from './receiver.ts'
 
@@ -51,4 +52,9 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
   }
   t.match(await post(take), { is: 'delivered' }, 'and it goes on')
   t.equal(asked, '/hook?as=courier', 'with all of its URL')
+  const proxy = await startHttpProxy(t, 403)
+  const far = createPoster('https://receiver.example/', { now: Date.now }, proxy, limits)
+  t.match(await far.post({}, BODY, new AbortController().signal), { is: 'failed' })
+  await far.close()
+  t.match(proxy.asked, [{ to: 'receiver.example:443' }])
 })

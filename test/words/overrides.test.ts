@@ -131,6 +131,11 @@ t.test('a broken file is named with line and reason, and the built-in one is use
     ],
     [
       'locales/en.json',
+      '{"mail": {\n"device-alert": {\n"heading":"h","preheader":"p","details": {\n\n"device":"{{ x }}" } } } }',
+      /^locales\/en\.json:5 mail\/device-alert\/details\/device: unknown variable: x$/,
+    ],
+    [
+      'locales/en.json',
       '{\n"common": {\n"footer":"{{ url }}" } }',
       /^locales\/en\.json:3 common\/footer: unknown variable: url/,
     ],
@@ -291,7 +296,7 @@ t.test('each reading says what is wrong, and that nothing is any more', async t 
 
 t.test('a message on which a template fails gets the built-in one', async t => {
   const said: string[] = []
-  const note = (_fields: object, text: string) => void said.push(text)
+  const note = (fields: object, text: string) => void said.push(`${text} ${JSON.stringify(fields)}`)
   const file = 'messages/phone-change.html'
   const { renderer, write } = await withTemplates(
     t,
@@ -307,7 +312,9 @@ t.test('a message on which a template fails gets the built-in one', async t => {
   t.match(renderer.problems(), [{ reason: /limit/ }])
   t.equal(renderer.viewMail(code).html, '<p>428913</p>')
   renderer.viewMail(messageOf('email', 'phone-change', { params: { code: '666' } }))
-  t.same(said, ['template failed on a message: the built-in one is used'], 'it is said once')
+  const failed =
+    '{"file":"email/phone-change","line":1,"reason":"memory alloc limit exceeded","is":"refused"}'
+  t.same(said, [`template failed on a message: the built-in one is used ${failed}`], 'it is said once')
   await write(file, '<p>{{ code }}</p>')
   t.same(renderer.reload(), [])
   t.same(renderer.problems(), [], 'mended')

@@ -223,6 +223,7 @@ t.test('a post that is under way when the time for the last one is over is not t
   await until(() => posts.length > 0, 'what became of it')
   await new Promise(setImmediate)
   t.match(posts, [{ alarms: 1, outcome: { is: 'ambiguous' } }])
+  t.match(robots.status(), [{ fault: { isRefused: false } }])
   t.equal(posts.length, 1)
 })
 

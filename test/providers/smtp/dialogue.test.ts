@@ -113,6 +113,8 @@ await t.test(
     t.match(await told.send(), { is: 'sent' })
     const here = await start(t, { login: LOGIN }, { url: local })
     t.match(await here.send(), { is: 'sent' }, 'this machine has no network between')
+    const unasked = await start(t, {}, { url: local })
+    t.match(await unasked.send(), { is: 'sent' }, 'a server that knows no login is shown none')
     const withoutLogin = await start(t, {}, { url: port => url(port).replace(/\/\/.*@/, '//') })
     t.match(await withoutLogin.send(), { is: 'sent' }, 'there is no password to lose')
   },

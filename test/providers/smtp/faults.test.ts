@@ -257,7 +257,8 @@ void t.test('a connection that died quietly costs one command limit', { buffered
 await t.test('a connection that nobody needs for a while says goodbye and is closed', async t => {
   for (const options of [{}, { certificate }]) {
     const { server, send } = await start(t, options, { limits: { ...SHORT_SMTP, idleMs: 100 } })
-    t.match(await send(), { is: 'sent' })
+    server.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 200 } : undefined)
+    t.match(await send(), { is: 'sent' }, 'a slow answer is no idleness')
     t.equal(server.openConnections(), 1)
     await until(() => server.openConnections() === 0, 'it is closed')
     t.equal(server.connections[0]?.commands.at(-1), 'QUIT')

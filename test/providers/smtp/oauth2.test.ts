@@ -1,3 +1,4 @@
+import https from 'node:https'
 import { SMTPServer } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { inEnglish } from '../../language/english.ts'
@@ -204,7 +205,7 @@ t.test('while there is no token the mail server is left in peace, and the messag
     [{ is: 'drop' }, { ...later, code: 'UND_ERR_SOCKET', reply: /^no access token: / }],
     [{ is: 'stall' }, { ...later, code: 'UND_ERR_HEADERS_TIMEOUT' }],
     [answer(200, '<html>'), { ...later, code: 'http-200' }],
-    [answer(200, '{"access_token":"a\\u0001b"}'), { ...later, code: 'http-200' }],
+    [answer(200, '{"access_token":"a b"}'), { ...later, code: 'http-200' }],
     [answer(200, JSON.stringify({ access_token: 'a'.repeat(8193) })), { ...later, code: 'http-200' }],
     [answer(302, '', { location: 'https://evil.example/' }), { ...later, code: 'http-302' }],
     [answer(404, 'not here'), { ...later, code: 'http-404' }],
@@ -223,6 +224,10 @@ t.test('while there is no token the mail server is left in peace, and the messag
   t.match(await provider.send(mail(), signal), { is: 'sent' })
   await endpoint.close()
   t.match(await provider.send(mail(), signal), { is: 'sent' }, 'a token that is there is enough')
+  const stranger = await listen(t, https.createServer(await createTestCertificate()))
+  const unknown = openTokens({ url: `https://127.0.0.1:${stranger}/`, options: {} })
+  t.match(await unknown.getToken(), { whose: 'ours', code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  await unknown.close()
   const { endpoint: gone, provider: alone } = await startOauth2(t)
   await gone.close()
   t.match(await alone.send(mail(), signal), { ...later, code: 'ECONNREFUSED' })

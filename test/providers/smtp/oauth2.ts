@@ -15,7 +15,7 @@ export const USER = 'courier@example.com'
 
 /** Access tokens of an endpoint of a test. */
 export function openTokens(
-  { url, options }: TokenEndpointRig,
+  { url, options }: Pick<TokenEndpointRig, 'url' | 'options'>,
   { secret = CLIENT.secret, now = Date.now }: { secret?: string; now?: () => number } = {},
 ): AccessTokens {
   const { refreshToken } = options

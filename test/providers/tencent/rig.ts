@@ -35,7 +35,7 @@ export const SIGNATURES = [
 export const TEMPLATES = [
   { TemplateId: 1110, TemplateContent: '验证码{1}，{2}分钟内有效。', International: 0, StatusCode: 0 },
   { TemplateId: 1111, TemplateContent: 'Your code is {1}.', International: 1, StatusCode: 0 },
-  { TemplateId: 1112, TemplateContent: '验证码{1}。', International: 0, StatusCode: 2 },
+  { TemplateId: 1112, TemplateContent: '{1}。', International: 0, StatusCode: 2, ReviewReply: '报备中' },
   { TemplateId: 1113, TemplateContent: '设备{1}离线。', International: 3, StatusCode: 0 },
 ]
 
