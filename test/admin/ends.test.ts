@@ -72,7 +72,7 @@ async function startDesk(test: Test) {
       await outbox.accept([given])
       clock.advance(1000)
       const records = said.map(([provider, outcome, code, ofRecipient]) => ({
-        at: clock.now(),
+        at: clock.now() - 500,
         tookMs: 1,
         provider,
         outcome,
@@ -89,7 +89,7 @@ async function startDesk(test: Test) {
       const about = { channel: 'sms', id, providerId: id, status, errorCode: verdict } as const
       await outbox.writeReceipt({ ...about, fault: report, at: clock.now() })
     },
-    /** Who is said to bring nothing to anybody: `sms` for the channel, or a carrier. */
+    /** Who is said to bring nothing to anybody: `sms` for the channel, or a carrier; of how many, and since when. */
     async silent() {
       const view = viewOf({
         now: clock.now,
@@ -98,16 +98,18 @@ async function startDesk(test: Test) {
           lanes.map(each => ({ partialFaults: [], secondIn: [], ...each }) as unknown as ChannelStatus),
       })
       const facts = listFacts(view, await outbox.queries.readSummary(clock.now()))
-      return facts.flatMap(({ kind, about, count }) => (kind === 'none-arrives' ? `${about}: ${count}` : []))
+      return facts.flatMap(({ kind, about, count, since }) =>
+        kind === 'none-arrives' ? `${about}: ${count} for ${(clock.now() - Number(since)) / 1000} s` : [],
+      )
     },
   }
 }
 
 const times = (n: number, end: End): readonly End[] => Array.from({ length: n }, () => end)
 const EACH: readonly (readonly [what: string, ends: readonly End[], said: readonly string[]])[] = [
-  ['five are refused for what they say', times(5, filtered), ['sms ends: 5']],
+  ['five are refused for what they say', times(5, filtered), ['sms ends: 5 for 9 s']],
   ['four are', times(4, filtered), []],
-  ['one of five is for more than its recipient', [...times(4, noNumber), filtered], ['sms ends: 5']],
+  ['one of five is for more than its recipient', [...times(4, noNumber), filtered], ['sms ends: 5 for 9 s']],
   ['it is the sixth', [filtered, ...times(5, noNumber)], []],
   ['somebody invents numbers', times(9, noNumber), []],
   ['numbers without a route, and numbers that had too many', [...times(4, noRoute), overLimit], []],
@@ -115,19 +117,19 @@ const EACH: readonly (readonly [what: string, ends: readonly End[], said: readon
   [
     'what nobody answered, and what is reported',
     [...times(3, unanswered), blocked, phoneOff],
-    ['sms ends: 5'],
+    ['sms ends: 5 for 9 s'],
   ],
   ['phones that are off', times(6, phoneOff), []],
   ['one is sent between them', [filtered, filtered, filtered, SENT, filtered, filtered], []],
   ['one on its way between them', [filtered, filtered, filtered, onItsWay, filtered, filtered], []],
-  ['a newer one that is not known yet to arrive', [...times(5, blocked), SENT], ['sms ends: 5']],
+  ['a newer one that is not known yet to arrive', [...times(5, blocked), SENT], ['sms ends: 5 for 11 s']],
   ['of carriers without reports it has arrived', [...times(5, filtered), SENT], []],
   [
     'what may have arrived, and what a newer one replaced',
     [filtered, { state: 'unknown' }, filtered, { state: 'superseded' }, filtered, filtered, filtered],
-    ['sms ends: 5'],
+    ['sms ends: 5 for 13 s'],
   ],
-  ['the second carrier sends what the first refuses', times(5, bySecond), ['aliyun ends: 5']],
+  ['the second carrier sends what the first refuses', times(5, bySecond), ['aliyun ends: 5 for 9 s']],
 ]
 
 t.test('five people in a row who got nothing are told, unless it may be their numbers', async t => {
@@ -152,7 +154,7 @@ t.test('without a window, over restarts, until one is sent', async t => {
   }
   await desk.restart()
   desk.clock.advance(WEEK)
-  t.same(await desk.silent(), ['sms ends: 5'])
+  t.same(await desk.silent(), ['sms ends: 5 for 892809 s'])
   await desk.end(SENT)
   t.same(await desk.silent(), [])
 })

@@ -63,6 +63,13 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
       answer: { err_code: 4011001, err_msg: '' },
     },
     { ...callback, method: 'GET', kind: 'none', outdated: true, tookMs: 2 },
+    {
+      ...callback,
+      method: 'GET',
+      refusal: 'stale',
+      kind: 'none',
+      answer: { err_code: 4011001, err_msg: '' },
+    },
   ],
   overloaded: [
     { type: 'overloaded', channel: 'sms', answer: { err_code: 5031002, err_msg: 'too many' }, times: 3 },

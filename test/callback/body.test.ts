@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { BodyFault, parseBody } from '../../src/callback/body.ts'
+import { parseBody } from '../../src/callback/body.ts'
 
 const parse = (text: string) => parseBody({}, Buffer.from(text))
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
@@ -24,7 +24,11 @@ t.test('the type is JSON, whatever its parameters', async t => {
   const read = (type: string) => parseBody({ 'content-type': type }, Buffer.from('{}'))
   for (const type of ['application/json', 'Application/JSON ; charset=utf-8']) t.same(read(type), {}, type)
   for (const type of ['', 'text/plain', 'application/jsonp', 'application/json-seq'])
-    t.throws(() => read(type), new BodyFault('the Content-Type must be application/json', 415), type)
+    t.throws(
+      () => read(type),
+      { message: 'the Content-Type must be application/json', statusCode: 415 },
+      type,
+    )
 })
 
 t.test(
@@ -47,8 +51,12 @@ t.test(
         ],
       ],
     ] as const)
-      for (const text of texts) t.throws(() => parse(text), new BodyFault(why), text.slice(0, 99))
-    t.throws(() => parseBody({}, Buffer.from([0x22, 0xff, 0x22])), new BodyFault('the body is not UTF-8'))
+      for (const text of texts)
+        t.throws(() => parse(text), { message: why, statusCode: 400 }, text.slice(0, 99))
+    t.throws(() => parseBody({}, Buffer.from([0x22, 0xff, 0x22])), {
+      message: 'the body is not UTF-8',
+      statusCode: 400,
+    })
   },
 )
 
@@ -71,7 +79,7 @@ t.test(
     for (const coding of ['gzip', 'identity, gzip', 'utf-8, br', 'utf-16'])
       t.throws(
         () => parseBody({ 'content-encoding': coding }, bytes),
-        new BodyFault('the Content-Encoding is not supported: the body must be sent as it is', 415),
+        { message: 'the Content-Encoding is not supported: the body must be sent as it is', statusCode: 415 },
         coding,
       )
   },

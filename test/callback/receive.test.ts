@@ -177,17 +177,21 @@ t.test('it is answered 0 at the deadline when a verdict is not known', async t =
 
 t.test('what the store took is no longer left for the verdicts', async t => {
   const time = enterVirtualTime(t)
+  const beganAt = time.now()
+  const arrived: number[] = []
   const { receive, begun } = open({
     now: time.now,
     answerWithinMs: 30_000,
     storeWithinMs: 60_000,
     async accept(messages) {
+      arrived.push(...messages.map(({ message }) => message.arrivedAt))
       time.tick(29_990)
       return messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
     },
   })
   const answered = receive(CALLER, BODY)
   await until(() => begun.length === 2, 'both are handed over')
+  t.same(arrived, [beganAt, beganAt], 'by the clock of the service')
   time.tick(10)
   t.match((await answered).answer, { err_code: 0, err_msg: '' })
 })

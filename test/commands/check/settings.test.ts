@@ -1,5 +1,6 @@
 import t from 'tap'
-import { checkSettings, checkTemplates } from '../../../src/commands/check/settings.ts'
+import { checkSettings, checkTemplates, resultOfFault } from '../../../src/commands/check/settings.ts'
+import { quote } from '../../../src/language/sentence.ts'
 import type { Renderer } from '../../../src/words/render.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
@@ -15,6 +16,14 @@ t.test('who is let in, and what would protect better', async t => {
   t.same(look({ ALLOWED_SOURCES: '192.0.2.0/24' }, 'callers'), [`${key}, 1 allowed networks → ${better}`])
   t.match(look({}, 'settings'), ['ok settings: read; email is on, sms is on'])
   t.match(look({ SMS_TOKEN: '' }, 'settings'), ['ok settings: read; email is on, sms is off'])
+})
+
+t.test('what is wrong with a setting has a next step, its own or the page that describes it', async t => {
+  const fault = { name: 'SMTP_URL', problem: quote('is no URL') }
+  t.same(
+    linesOf([resultOfFault('fail', fault), resultOfFault('warn', { ...fault, remedy: quote('mend it') })]),
+    ['fail SMTP_URL: is no URL → see `callback-courier settings`', 'warn SMTP_URL: is no URL → mend it'],
+  )
 })
 
 t.test('where links may lead: both settings are needed', async t => {

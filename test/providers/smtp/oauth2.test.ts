@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import https from 'node:https'
+import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { inEnglish } from '../../language/english.ts'
@@ -102,19 +104,21 @@ t.test('the latest tokens are kept secret, and the client’s secret always', as
 })
 
 t.test('a refusal of the token endpoint is explained', async t => {
-  const refused = async (status: number, error: string, options: { refreshToken?: string } = {}) => {
-    const { endpoint, tokens } = await startTokens(t, options)
-    endpoint.act = { is: 'answer', status, body: JSON.stringify({ error }), headers: { 'retry-after': '7' } }
-    return tokens.getToken()
+  const cases = readFileSync(join(import.meta.dirname, '../../fixtures/token-refusals.txt'), 'utf8')
+  for (const line of cases.trimEnd().split('\n')) {
+    const [asked = '', expected] = line.split(' ⇒ ')
+    const [status, error, refreshToken, secret] = asked.split(' ')
+    const endpoint = await startTokenEndpoint({ ...(refreshToken !== '-' && { refreshToken }) })
+    const tokens = openTokens(endpoint, { ...(secret === '-' && { secret: null }) })
+    t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+    endpoint.act = {
+      is: 'answer',
+      status: Number(status),
+      body: JSON.stringify({ error }),
+      headers: { 'retry-after': '7' },
+    }
+    t.equal(JSON.stringify(inEnglish(await tokens.getToken())), expected, asked)
   }
-  t.match(await refused(400, 'invalid_grant', { refreshToken: 'r' }), { what: /refuses the refresh token$/ })
-  const ours = await refused(400, 'invalid_grant')
-  t.match(ours, { whose: 'ours', what: 'the token endpoint refuses the request' })
-  t.notOk('retryAfterMs' in ours, 'what is ours to mend does not mend itself')
-  t.match(await refused(503, 'server_error'), { whose: 'later', retryAfterMs: 7000, next: /tried again$/ })
-  for (const status of [429, 500])
-    t.match(await refused(status, '-'), { whose: 'later', next: /^nothing is to be mended here/ })
-  t.match(inEnglish(await refused(404, '-')), { whose: 'later', next: 'look at SMTP_OAUTH2_TOKEN_URL' })
 })
 
 t.test('how long a token is good, as servers say it or do not', async t => {

@@ -16,10 +16,11 @@ export const USER = 'courier@example.com'
 /** Access tokens of an endpoint of a test. */
 export function openTokens(
   { url, options }: Pick<TokenEndpointRig, 'url' | 'options'>,
-  { secret = CLIENT.secret, now = Date.now }: { secret?: string; now?: () => number } = {},
+  { secret = CLIENT.secret, now = Date.now }: { secret?: string | null; now?: () => number } = {},
 ): AccessTokens {
   const { refreshToken } = options
-  const endpoint = { url, clientId: CLIENT.id, clientSecret: secret, refreshToken, scope: 'mail.send' }
+  const clientSecret = secret ?? undefined
+  const endpoint = { url, clientId: CLIENT.id, clientSecret, refreshToken, scope: 'mail.send' }
   return createAccessTokens(endpoint, { clock: { now }, limits: tokenLimits(SHORT_SMTP) })
 }
 
