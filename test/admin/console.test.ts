@@ -282,26 +282,6 @@ t.test('only kinds of channels that are on can be sent', async t => {
   t.match(bodies, [{ to: 'ann@example.com', subject: /^测试 / }])
 })
 
-t.test('while a Token is replaced, the page says whether the old URL is still used', async t => {
-  const rig = await startRig(t)
-  const old = rig.path('email')
-  t.notMatch(await read(rig, '/console'), 'previous URL')
-  await rig.restart({ EMAIL_TOKEN: 'aNewTokenOfGoodLengthX', EMAIL_TOKEN_PREVIOUS: EMAIL_TOKEN })
-  t.not(rig.path('email'), old)
-  const used = async () =>
-    /Previous URL last used<\/dt><dd>(.*?)<\/dd>/.exec(await read(rig, '/console'))?.[1]
-  t.equal(await used(), 'not since the start')
-  await rig.post('email', mailBody())
-  t.equal(await used(), 'not since the start')
-  const answer = await rig.ask(old, {
-    method: 'POST',
-    body: JSON.stringify(mailBody({ to: 'bob@example.com' })),
-  })
-  t.equal(answer.errCode, 0)
-  t.match(await used(), /^<time datetime="/)
-  t.ok(rig.events().some(each => each['event'] === 'callback' && each['outdated'] === true))
-})
-
 t.test('who has a password may see the URLs, and take a copy of the store, which the log says', async t => {
   const { settings } = await startTwoCarriers(t)
   const PUBLIC_URL = 'https://courier.example.com'

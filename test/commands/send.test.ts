@@ -33,6 +33,8 @@ t.test('sends an SMS, by the name of its type, and plain text of a type that nob
     standIns.sms().map(({ to }) => to),
     ['+8613800138000', '+8613800138001'],
   )
+  await command(['send', 'email', '--to', 'lin@example.com'], env)
+  t.match(standIns.mails()[0]?.raw.toString(), /^Subject: Activate your account/m)
   t.match(standIns.sms()[1]?.body, 'Good day')
 })
 

@@ -33,6 +33,8 @@ t.test('a channel that is on says what it lacks', async t => {
   t.match(faultsIn(without('TWILIO_AUTH_TOKEN', 'TWILIO_FROM')), [/^TWILIO_AUTH_TOKEN is/, /^TWILIO_FROM is/])
   const wrong = { ...without(...SMS), SMS_TOKEN: enough.SMS_TOKEN, TWILIO_ACCOUNT_SID: 'AC1' }
   t.notMatch(faultsIn(wrong).join(), 'no SMS carrier is', 'one with a wrong value is one')
+  const bounce = '{"bounce": {"request": {"url": "https://sms.example.com/", "json": "{}"}}}'
+  t.match(faultsIn({ ...enough, SMS_GATEWAYS: bounce }).join(), 'calls a carrier bounce, as another one')
 })
 
 t.test('an API key, a messaging service and a list of countries will do', async t => {
