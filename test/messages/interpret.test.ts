@@ -355,7 +355,8 @@ t.test('a name may have 1024 characters', async t => {
 
 t.test('plain SMS text of more than SMS_MAX_SEGMENTS is unusable', async t => {
   const one = reader({ smsMaxSegments: 1 })
-  t.match(fault(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))), '/plain_sms ')
+  const tooLong = one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))
+  t.equal(fault(tooLong), '/plain_sms is longer than SMS_MAX_SEGMENTS (1) allows')
   t.ok(read(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(160) }))))
   t.ok(read(one('email', email({ type: 99 }, { plain_email: 'x'.repeat(161) }))), 'a mail has no segments')
 })

@@ -78,7 +78,7 @@ export async function startTokenEndpoint(options: TokenEndpointOptions = {}) {
   await new Promise<void>(resolve => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   return Object.assign(rig, {
-    url: `http://${host}:${port}/tenant/oauth2/v2.0/token`,
+    url: `http://${host}:${port}/tenant/oauth2/v2.0/token?p=1`,
     requests,
     /** All tokens that it gave, in order. */
     issued,

@@ -33,7 +33,7 @@ t.test('the client asks for itself, and the token is the login', async t => {
   const grant = { grant_type: 'client_credentials', scope: 'mail.send' }
   t.same(
     endpoint.requests.map(({ path, form }) => [path, Object.fromEntries(form)]),
-    [['/tenant/oauth2/v2.0/token', { ...grant, client_id: CLIENT.id, client_secret: CLIENT.secret }]],
+    [['/tenant/oauth2/v2.0/token?p=1', { ...grant, client_id: CLIENT.id, client_secret: CLIENT.secret }]],
   )
   const line = `user=${USER}\x01auth=Bearer ${endpoint.issued[0]}\x01\x01`
   t.equal(server.connections[0]?.commands[1], `AUTH XOAUTH2 ${Buffer.from(line).toString('base64')}`)
