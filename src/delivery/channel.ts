@@ -115,7 +115,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** Says how many messages are claimed ahead: until the pace of a carrier is known, as many as may be under way. */
   function mostAhead(now: number): number {
     const usualMs = Math.min(AHEAD_MS, ...carriers.map(each => each.usualMs() ?? AHEAD_MS))
-    return Math.min(Math.ceil((Math.max(1, look(now).limit) * AHEAD_MS) / Math.max(usualMs, 1)), MOST_WAITING)
+    return Math.min(Math.ceil((Math.max(1, look(now).limit) * AHEAD_MS) / usualMs), MOST_WAITING)
   }
 
   const aheadOfEach = (now: number): number => Math.ceil(mostAhead(now) / 4)
@@ -199,7 +199,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (isHalted()) return
     const now = clock.now()
     const at = Math.min(beginDue(now), claimDue(now))
-    nextLook = setTimeout(fill, Math.min(Math.max(at - now, 1), pollMs))
+    nextLook = setTimeout(fill, Math.min(at - now, pollMs))
   }
 
   /** Begins what may begin. @returns when something gets a place without the end of an attempt, ms since the epoch */
@@ -220,7 +220,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       }
       standing = look(now)
     }
-    return queue.length > 0 ? nextAt : Infinity
+    return nextAt
   }
 
   /**
@@ -417,7 +417,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred.
-    if (circuit === 'open') return openUntil <= now && queue.length === 0 ? CLAIM_FOR_TRIAL : 0
+    if (circuit === 'open') return openUntil <= now ? CLAIM_FOR_TRIAL : 0
     const most = mostAhead(now)
     const free = most - countWaiting(now, stored === codes, aheadOfEach(now), byName) - reserved
     return 2 * free < most ? 0 : Math.min(free, CLAIM_LIMIT)
@@ -452,10 +452,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       anything.dueAt = Math.min(anything.dueAt, claim.nextDueAt ?? Infinity)
       if (stored === codes) codes.dueAt = Math.min(codes.dueAt, claim.nextCodeAt ?? Infinity)
       pollAfter(anything.dueAt === Infinity ? idlePollMs : pollMs)
-      // Of a claim that is full whoever got nothing is first the next time; otherwise the store has no more of it.
+      // Of whom a claim that is not full brings nothing the store has no more.
       const served = new Set(claim.messages.map(({ destination }) => destination))
-      const left = claim.messages.length < limit ? [] : named.filter(each => !served.has(each))
-      for (const each of [...left, ...named.filter(each => served.has(each))]) stored.known.set(each, now)
+      for (const each of named)
+        if (claim.messages.length >= limit || served.has(each)) stored.known.set(each, now)
       for (const message of claim.messages) add(toJob(message))
       // They were claimed while the process was told to end.
       if (run.isStopping) giveBackAll()

@@ -31,7 +31,7 @@ const read = (name: string): readonly string[] =>
 /** What the channel reports in the middle of two of the tests. */
 const [TRIED, BESIDE] = read('channel-status.txt')
 /** What happens in some of them: when the store is asked for what, and who gets it. */
-const [FULL, SERVERS, BY_NAME, TRIAL, OUTAGES] = read('channel-records.txt')
+const [LATER, FULL, SERVERS, BY_NAME, TRIAL, OUTAGES] = read('channel-records.txt')
 const described = (delivery: Delivery): string =>
   inspect(inEnglish(delivery.status().slice(0, delivery.status().length / 2)), {
     breakLength: 120,
@@ -213,15 +213,15 @@ function inTurn(...outcomes: Outcome[]): Says {
 t.test('a message that another process tried is told by its domain, too', async t => {
   const { time, delivery, outbox, clock } = open(t, { smtp: { says: () => [SENT, 900] } })
   const given = sample(clock, { recipient: '"r@s"@example.test', lifeMs: 600_000 })
-  await outbox.accept([given])
+  await outbox.accept([given, sample(clock, { channel: 'sms' })])
   for (const { id, lease } of (await outbox.claim('email', 1, 1000)).messages)
     await outbox.settle(id, lease, { to: 'queued', dueAt: clock.now() })
   delivery.start()
   await time.pass(100)
-  const [status] = delivery.status()
   const { destination } = given.message
   const known = { destination, place: 'example.test', inFlight: 1, waiting: 0, rest: null }
-  t.same(status?.destinations, [known])
+  t.same(delivery.status()[0]?.destinations[0], known)
+  t.equal(delivery.status()[1]?.destinations[1]?.place, '+86')
 })
 
 t.test('of the latest thousand destinations it is told where they are', async t => {
@@ -247,6 +247,24 @@ t.test('a channel that is switched off asks the store each five seconds what is 
     moves,
     [0, 5000, 10_000, 15_000].map(each => `${each} claims 0 of all but none: nothing`),
   )
+})
+
+t.test('the end waits for what is under way, stops it, and waits a little more', async t => {
+  const { time, delivery, accept, signals } = await openStarted(t, { smtp: { says: () => [SENT, 60_000] } })
+  await accept()
+  let hasEnded = false
+  void delivery.stop(1000, 300).then(() => (hasEnded = true))
+  const states: unknown[] = []
+  for (const ms of [999, 1, 299, 1]) {
+    await time.pass(ms)
+    states.push([signals[0]?.aborted, hasEnded])
+  }
+  t.same(states, [
+    [false, false],
+    [true, false],
+    [true, false],
+    [true, true],
+  ])
 })
 
 t.test('what is sent makes no look at the store', async t => {
@@ -318,24 +336,16 @@ t.test('the pause before a copy begins when the server that may have the first o
 
 t.test('what has a due time is claimed then, and until then the store is asked as usual', async t => {
   const later: Outcome = { is: 'limit', scope: 'recipient', code: '450', reply: '', retryAfterMs: 1200 }
-  const { time, claimed, taken, accept } = await openStarted(t, { smtp: { says: inTurn(later) } })
-  await accept()
-  await time.pass(4000)
-  t.same(taken(), [100, 3800], 'after the carrier’s 1200 ms, and half of 5 s')
-  t.same(claimed, [0, 1250, 1750, 2250, 2750, 3250, 3750, 3800])
-})
-
-t.test('memory is filled again when half of what it may hold has gone', async t => {
-  const { time, delivery, claimed, taken, accept, outbox, clock } = await openStarted(t, {
-    smtp: { says: () => [SENT, 600] },
+  const { time, moves, accept, leave } = await openStarted(t, {
+    smtp: { says: inTurn(later, SENT, SENT, SENT, later) },
   })
-  await accept()
-  await time.pass(700)
-  for (let n = 0; n < 6; n += 1) await outbox.accept([sample(clock, { recipient: `r@${n}.test` })])
-  delivery.wake('email')
-  await time.pass(3000)
-  t.same(claimed, [0, 800, 800, 1400, 1400, 2400, 2900])
-  t.same(taken(), [100, 800, 800, 1400, 1400, 2000, 2000])
+  for (const code of ['soon', 'x']) await accept(code)
+  await time.pass(1900)
+  await leave(2, 'left')
+  await time.pass(1790)
+  await accept('late')
+  await time.pass(4000)
+  t.equal(tally(moves), LATER)
 })
 
 t.test('what the store is asked for while it holds more than memory', async t => {
@@ -345,10 +355,13 @@ t.test('what the store is asked for while it holds more than memory', async t =>
   await leave(50, 'a')
   await leave(20, 'b')
   await leave(10, 'b', 'code')
+  await time.pass(1500)
   delivery.start()
   await time.pass(1000)
   for (let n = 0; n < 60; n += 1) await accept(`known${n}`)
-  await time.pass(1000)
+  await time.pass(970)
+  await accept('slow' + ' '.repeat(80))
+  await time.pass(30)
   for (let n = 0; n < 80; n += 1) {
     await accept('slow' + ' '.repeat(n))
     await accept('slower' + ' '.repeat(n), 'code')
@@ -370,6 +383,7 @@ t.test('two servers fail one after the other, and come back', async t => {
   })
   const { time, delivery, moves, accept } = await openStarted(t, { a: server('a'), b: server('b') })
   for (const code of ['k', 'l', 'm']) await accept(code, 'code')
+  delivery.reservePlace('email', 'link', 'z')
   await time.pass(400)
   down.add('a')
   for (const code of ['n', 'o', 'p', 'q', 'k ', 'r']) await accept(code, 'code')
@@ -378,12 +392,14 @@ t.test('two servers fail one after the other, and come back', async t => {
   await time.pass(5500)
   down.add('b')
   for (const code of ['s', 'k   ', 't']) await accept(code, 'code')
-  for (const link of ['l ', 'v', 'w']) await accept(link)
+  for (const link of ['v', 'w', 'l ']) await accept(link)
   t.equal(described(delivery), BESIDE)
   await time.pass(1500)
   await accept('x', 'code')
   await accept('m ')
   await time.pass(3000)
+  await accept('n ')
+  delivery.releasePlace('email')
   down.clear()
   await time.pass(9000)
   t.equal(tally(moves), SERVERS)
@@ -428,10 +444,11 @@ t.test('while a carrier rests, and is tried, a verdict is far, and nothing else 
 
 t.test('of invented destinations that rest claims pass three hundred over', async t => {
   const country: Outcome = { is: 'retry', whose: 'ours', scope: 'country', code: '21408', reply: '' }
-  const { time, delivery, accept, passedOver } = await openStarted(t, {
-    smtp: { says: () => [country, 0], scopesOf: ({ to }) => ({ country: to }) },
+  const { time, delivery, accept, passedOver, stateOf } = await openStarted(t, {
+    smtp: { says: () => [country, 0], scopesOf: ({ to }) => ({ country: to.slice(3) }) },
   })
-  for (let n = 0; n < 800; n += 1) await accept(`${n % 400}`)
+  const ids: string[] = []
+  for (let n = 0; n < 800; n += 1) ids.push((await accept(`${n % 400}${' '.repeat(n / 400)}`)).id)
   await time.pass(1500)
   const rest = delivery.status()[0]?.destinations.filter(each => each.rest !== null)
   t.same([rest?.length, Math.max(...passedOver)], [300, 300])
@@ -439,6 +456,16 @@ t.test('of invented destinations that rest claims pass three hundred over', asyn
   const known = { destination: 'XiVQc_TMjXJ', place: '0.test', inFlight: 0, waiting: 0 }
   t.same(inEnglish(rest?.[0]), { ...known, rest: { until: NOON + 2100, reply } })
   t.match(await accept('0 '), { in: 'store', isFar: true })
+  t.same(
+    [400, 750].map(n => stateOf(ids[n] ?? '').dueAt),
+    [100, 2100],
+    'the others wait by themselves',
+  )
+  delivery.tryNow('email')
+  t.notOk(
+    delivery.status()[0]?.destinations.some(each => each.rest !== null),
+    'until somebody mends it',
+  )
 })
 
 t.test(
@@ -454,6 +481,7 @@ t.test(
     for (let n = 0; n < 5; n += 1) await accept(`down ${n}`)
     await time.pass(500)
     for (let n = 0; n < 60; n += 1) await accept(`known  ${n}`, n % 20 === 7 ? 'code' : 'link')
+    for (let n = 0; n < 6; n += 1) await accept(`known   0${' '.repeat(n)}`)
     await time.pass(1000)
     for (let n = 0; n < 100; n += 1) await accept(`new ${n}`, n % 20 === 7 ? 'code' : 'link')
     isDown = false
@@ -542,8 +570,9 @@ t.test('a code that is due again goes first, though memory is full of what is no
   await time.pass(10)
   for (const slow of ['slow 1', 'slow 2']) await accept(slow)
   const full = []
-  for (let n = 0; n < 200; n += 1) full.push((await accept(`link ${n}`)).in)
-  t.equal(full.filter(where => where === 'memory').length, 192)
+  for (let n = 0; n < 200; n += 1) full.push(await accept(`link ${n}`))
+  t.equal(full.filter(each => each.in === 'memory' && !each.isFar).length, 192)
+  t.equal(full.filter(each => each.in === 'store' && each.isFar).length, 8)
   t.match(await accept('last', 'code'), { in: 'memory' })
   await time.pass(10_000)
   const order = log.filter(each => each.includes(' gets '))
