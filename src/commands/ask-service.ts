@@ -6,8 +6,8 @@ import { filledTextOf, objectOf, parseJson } from '../runtime/json-object.ts'
 import type { Io } from './command.ts'
 import { requestHealth } from './health.ts'
 
-/** How long a question that only reads may take, ms. */
-const READ_WITHIN_MS = 10_000
+/** How long an answer may take, ms: who is forgotten in a large store takes longest. */
+const ANSWER_WITHIN_MS = 30_000
 const SILENT = say(
   'the running service does not answer: look at its log and at the load of the machine, then start it again',
 )
@@ -70,7 +70,7 @@ export async function askService(
 ): Promise<{ readonly answer: unknown } | NoAnswer> {
   const called = await callService(io, `${API}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
-    signal: body === undefined ? AbortSignal.timeout(READ_WITHIN_MS) : null,
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     headers: { 'accept-language': language, ...(body && { 'content-type': 'application/json' }) },
     body: JSON.stringify(body),
   })
