@@ -240,9 +240,9 @@ export function createHealth(random: () => number) {
       return null
     }
     recover(whole)
-    Object.assign(whole, { latest: [], triedBy: null })
+    whole.latest = []
     // What failed with the carrier is tried now, too.
-    for (const record of parts.values()) if (!record.isNamed) record.until = Math.min(record.until, now)
+    for (const record of parts.values()) if (!record.isNamed) record.until = now
     return 'closed'
   }
 
@@ -337,15 +337,15 @@ export function createHealth(random: () => number) {
     allowTrialNow(now: number): void {
       for (const each of [whole, ...parts.values()]) {
         each.rests = 0
-        each.until = Math.min(each.until, now)
+        each.until = now
       }
     },
     /** Takes the templates and senders whose rest is nearly over: the provider may be asked whether it approves of them. Each is given once a rest. */
     *takeForLook(now: number): Generator<{ readonly scope: 'template' | 'sender'; readonly name: string }> {
       for (const each of parts.values()) {
-        const { scope, name, isAsked, triedBy, until } = each
+        const { scope, name, isAsked, until } = each
         if (scope !== 'template' && scope !== 'sender') continue
-        if (isAsked || triedBy !== null || until - now > LOOK_AHEAD_MS) continue
+        if (isAsked || until - now > LOOK_AHEAD_MS) continue
         each.isAsked = true
         yield { scope, name }
       }
@@ -354,7 +354,7 @@ export function createHealth(random: () => number) {
     noteLook(scope: Part, name: string, hindrance: Words | null, now: number): boolean {
       const found = parts.get(`${scope} ${name}`)
       if (found === undefined || found.fault === null) return false
-      if (hindrance === null) found.until = Math.min(found.until, now)
+      if (hindrance === null) found.until = now
       else {
         rest(found, { ...found.fault, reply: hindrance }, true, now)
         found.until = Math.min(found.until, now + LONGEST_LOOK_MS)

@@ -59,7 +59,7 @@ export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
     outcomes.findLast(each => each.is === 'rejected' && each.incapable !== true) ??
     outcomes.at(-1)
   if (decisive === undefined) throw new TypeError('no carrier was asked')
-  if (outcomes.length === 1 || (decisive.is !== 'retry' && decisive.is !== 'limit')) return decisive
+  if (decisive.is !== 'retry' && decisive.is !== 'limit') return decisive
   // The first of them that may be asked again decides when.
   const waits = outcomes.flatMap(each =>
     each.is === 'retry' || each.is === 'limit' ? [each.retryAfterMs ?? null] : [],
@@ -189,6 +189,6 @@ function afterAmbiguous(
  */
 export function backoff(purpose: Purpose, attempts: number, random: () => number): number {
   const schedule = purpose === 'code' ? CODE_SCHEDULE : SLOW_SCHEDULE
-  const bound = schedule[Math.min(Math.max(attempts, 1), schedule.length) - 1] ?? SECOND
+  const bound = schedule[Math.min(attempts, schedule.length) - 1] ?? SECOND
   return Math.round(random() * bound)
 }

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createCarrier } from '../../src/delivery/carrier.ts'
+import { type CarrierAttempt, type CarrierEnd, createCarrier } from '../../src/delivery/carrier.ts'
 import type { HealthChange } from '../../src/delivery/health.ts'
 import { quote } from '../../src/language/sentence.ts'
+import type { Outgoing } from '../../src/messages/message.ts'
 import type { Outcome, Provider, ScopeNames } from '../../src/providers/provider.ts'
 import { inEnglish } from '../language/english.ts'
 import { installTimers } from './simulated-timers.ts'
@@ -209,23 +212,78 @@ t.test(
   },
 )
 
-t.test('one that refuses one more, and takes those that are under way, is not down', async t => {
-  const { carrier } = open()
-  const crowded: Outcome = { ...REFUSED, code: '421', overload: 'connections' }
-  const first = carrier.begin(0, ANN, PLAIN)
-  for (let n = 0; n < 10; n += 1) carrier.begin(0, ANN, PLAIN).end(crowded)
-  t.match(carrier.status(0), { breaker: 'closed', inFlight: 1 })
-  first.end(SENT)
-})
+/** What carriers say, by a word. */
+const SAYS: Readonly<Record<string, Outcome>> = {
+  sent: SENT,
+  hangs: AMBIGUOUS,
+  refused: REFUSED,
+  busy: { ...REFUSED, code: '421', overload: 'connections' },
+  review: REVIEW,
+  country: { ...REVIEW, scope: 'country' },
+  unknown: { is: 'rejected', scope: 'recipient', code: '21211', reply: '' },
+  sender: { is: 'limit', scope: 'sender', code: 'day', reply: '', retryAfterMs: 90_000 },
+  aborted: { ...REFUSED, code: 'aborted' },
+  locked: { ...REVIEW, scope: 'account', code: '535' },
+}
 
-t.test('it is down when those fail to whom messages were answered before', async t => {
-  const { carrier } = open()
-  const begin = (destination: string) =>
-    carrier.begin(0, { ...ANN, destination }, { ...PLAIN, to: `ann@${destination}` })
-  for (const each of ['x', 'y', 'z']) begin(each).end(SENT)
-  for (const each of ['x', 'x', 'y', 'y', 'z']) begin(each).end(AMBIGUOUS)
-  t.equal(carrier.status(0).breaker, 'open')
-})
+/** A message of this kind to a mailbox (kind@domain) or a country (kind+country), by a template after a slash, or one that has no name. */
+function messageTo(where: string) {
+  const [to = '', id = ''] = where.split('/')
+  const [kind = '', destination = ''] = to.split(/@(?!.*@)|\+/)
+  const channel = to.includes('+') ? 'sms' : 'email'
+  const outgoing = { ...PLAIN, channel, country: destination, to, id } as unknown as Outgoing
+  return { message: { kind, destination }, outgoing }
+}
+
+const BY_NAME: Provider = {
+  ...PROVIDER,
+  scopesOf({ id, ...outgoing }) {
+    if (id === 'nameless') throw new TypeError('no such template')
+    return id === '' ? {} : { template: id, country: 'country' in outgoing ? outgoing.country : '' }
+  },
+}
+
+/** Plays a line: the moment, a message, what is said to it, or to the oldest that is under way (…), how often. @returns the same with what comes of it */
+function openPlay() {
+  let now = 0
+  const carrier = createCarrier(BY_NAME, { clock: { now: () => now }, random: () => 0.5 })
+  const underWay: CarrierAttempt[] = []
+  return (line: string): string => {
+    const [step = ''] = line.split(' →')
+    const [at, to = '', word = '', times = '1'] = step.trim().split(/ ×?/)
+    now = Number(at)
+    const { message, outgoing } = messageTo(to)
+    const said = new Set<string>()
+    for (let n = 0; n < Number(times); n += 1) {
+      if (!word.startsWith('…')) underWay.unshift(carrier.begin(now, message, outgoing))
+      const outcome = SAYS[word.replace('…', '')]
+      const ended = outcome && (word.startsWith('…') ? underWay.pop() : underWay.shift())?.end(outcome)
+      said.add(ended === undefined ? 'it is under way' : describeEnd(ended))
+    }
+    const { circuit, openUntil } = carrier.standing(now)
+    const told = carrier.status(now).partialFaults.map(({ scope, name }) => ` | told of ${scope} ${name}`)
+    const { until, code, isOfDestination } = carrier.mayAsk(outgoing, now) ?? {}
+    const obstacle = code === undefined ? 'may be asked' : `${code} until ${until}`
+    return `${step} → ${[...said].join('; ')} | ${circuit} until ${openUntil} | ${obstacle}${isOfDestination ? ' for all there' : ''}${told.join('')}`
+  }
+}
+
+function describeEnd({ circuit, faults, outcome }: CarrierEnd): string {
+  const told = faults.map(
+    ({ is, fault: { scope, name, kind, since, until, code } }) =>
+      `${scope} ${name} ${is} by ${kind} since ${since} until ${until} (${code})`,
+  )
+  if (circuit !== null) told.unshift(`it is ${circuit}`)
+  if ('retryAfterMs' in outcome) told.push(`again after ${outcome.retryAfterMs} ms`)
+  return told.join(', ') || 'nothing'
+}
+
+const RESTS = readFileSync(join(import.meta.dirname, '../fixtures/carrier-rests.txt'), 'utf8')
+
+for (const recorded of RESTS.trimEnd().split('\n\n')) {
+  const [what = '', ...lines] = recorded.split('\n')
+  t.test(what, async t => t.same(lines.map(openPlay()), lines))
+}
 
 /** A carrier in virtual time. */
 function openInTime(t: Test, concurrency: number) {
@@ -329,16 +387,17 @@ t.test('patience is four times what most took, from 2 s to 20 s, and 5 s at firs
     [8000, 24, 20_000],
   ] as const) {
     const { begin, overdue, pass } = openInTime(t, 20)
-    const answer = (ms: number): void => {
+    const answer = (ms: number, outcome: Outcome = SENT): void => {
       const each = begin()
       pass(ms)
-      each.end(SENT)
+      each.end(outcome)
     }
     if (tookMs !== null) {
       for (let n = 0; n < 50; n += 1) answer(60_000)
       overdue.length = 0
       // It grows when half of the latest 50 are slow; none of the others is the middle one.
       for (let n = 0; n < 50; n += 1) answer(n >= 25 && n < 25 + slow ? 60_000 : tookMs)
+      for (let n = 0; n < 50; n += 1) answer(60_000, AMBIGUOUS)
       overdue.length = 0
     }
     begin()
@@ -377,10 +436,10 @@ t.test('where enough go on beside those that count, the others hold their places
 })
 
 t.test('a provider is back that could not be reached and now can', async t => {
-  const found = ['up', 'down', 'up', 'up'] as const
+  const found = ['up', 'down', undefined, 'up', 'up'] as const
   let asked = 0
   const carrier = createCarrier(
-    { ...PROVIDER, probe: async () => found[asked++] ?? 'down' },
+    { ...PROVIDER, probe: async () => found[asked++] ?? Promise.reject(new Error('it fails by a bug')) },
     { clock: { now: () => 0 }, random: () => 0.5 },
   )
   t.notOk(await carrier.isBack())
@@ -392,13 +451,14 @@ t.test('a provider is back that could not be reached and now can', async t => {
     [
       [false, 2000],
       [false, 2000],
+      [false, 2000],
       [true, 0],
       [false, 0],
     ],
     'not one that was there all the time, and refuses',
   )
   await Promise.all([carrier.isBack(), carrier.isBack()])
-  t.equal(asked, 5, 'one look at a time')
+  t.equal(asked, 6, 'one look at a time')
 })
 
 t.test('while nothing is refused, nobody asks what a message would use', async t => {

@@ -62,7 +62,7 @@ t.test('ending does not wait for ever for a store that cannot write', async t =>
 })
 
 /** A settler over a store that fails so often, and then has this to say. */
-function open(t: Test, failures: number, settled: Settled) {
+function open(t: Test, failures: number, settled: Settled | Error) {
   const time = enterVirtualTime(t)
   const clock = testClock()
   const log: unknown[] = []
@@ -75,6 +75,7 @@ function open(t: Test, failures: number, settled: Settled) {
         failures -= 1
         log.push(`asked at ${time.now()}`)
         if (failures >= 0) throw new StoreUnavailable(quote('away'))
+        if (settled instanceof Error) throw settled
         return settled
       },
     } as never,
@@ -125,6 +126,12 @@ t.test('of two ends that wait, the store is caught up with the last', async t =>
   await time.pass(1000)
   await Promise.all(both)
   t.same(log.slice(-4), ['asked at 50', 'asked at 50', 'asked at 150', 'caught up'])
+})
+
+t.test('what a store fails with that is no failure of a store is a bug, and is not tried again', async t => {
+  const { log, settle } = open(t, 0, new Error('a bug'))
+  await t.rejects(settle(false), { message: 'a bug' })
+  t.same(log, ['asked at 0'])
 })
 
 t.test('what only waited took no time, and what goes on or was lost is no end', async t => {
