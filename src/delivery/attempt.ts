@@ -397,8 +397,7 @@ async function markBegun(
   provider: string | undefined,
 ): Promise<boolean> {
   try {
-    const marked = outbox.beginAttempt(message.id, lease, provider)
-    return marked === undefined || (await marked) !== 'outdated'
+    return (await outbox.beginAttempt(message.id, lease, provider)) !== 'outdated'
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     emit({ type: 'store-failed', doing: 'begin', error })

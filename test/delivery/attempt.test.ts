@@ -153,7 +153,9 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       clock,
       random: () => 0.5,
       emit(event) {
-        if ('error' in event) return note(`${event.type}: ${event.error.message}`)
+        if (event.type === 'store-failed')
+          return note(`the store fails to ${event.doing}: ${event.error.message}`)
+        if (event.type === 'fault') return note(`fault: ${event.error.message}`)
         if (event.type !== 'attempt') return note(inLine(event))
         const { attempts, tookMs, outcome, provider } = event
         note(`attempt ${attempts} by ${provider} ${inLine(outcome)} after ${tookMs} ms`)
@@ -305,6 +307,10 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given?: Giv
   'its route leads to the second alone, of which nobody judges the reports': [
     [{}, {}],
     { route: 'b', hasReports: false },
+  ],
+  'the first cannot be reached, and a process that ends asks no further one': [
+    [{ send: REFUSED }, {}],
+    { isStopping: true },
   ],
   'its route leads nowhere': [[{}], { route: '' }],
   'it can be rendered for none': [[{ fits: new TypeError('secret') }, { fits: new RangeError('secret') }]],

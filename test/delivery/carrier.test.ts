@@ -218,6 +218,7 @@ const SAYS: Readonly<Record<string, Outcome>> = {
   hangs: AMBIGUOUS,
   refused: REFUSED,
   busy: { ...REFUSED, code: '421', overload: 'connections' },
+  throttled: { ...REFUSED, code: '429', overload: 'requests', retryAfterMs: 1000 },
   review: REVIEW,
   country: { ...REVIEW, scope: 'country' },
   unknown: { is: 'rejected', scope: 'recipient', code: '21211', reply: '' },
@@ -232,7 +233,7 @@ function messageTo(where: string) {
   const [kind = '', destination = ''] = to.split(/@(?!.*@)|\+/)
   const channel = to.includes('+') ? 'sms' : 'email'
   const outgoing = { ...PLAIN, channel, country: destination, to, id } as unknown as Outgoing
-  return { message: { kind, destination }, outgoing }
+  return { message: { kind, destination: `there ${destination}` }, outgoing }
 }
 
 const BY_NAME: Provider = {
