@@ -179,8 +179,7 @@ function afterAmbiguous(
   const usual = pausesMs[Math.min(copies, pausesMs.length) - 1] ?? MINUTE
   const pause = Math.min(usual * (1 + random() / 5), (expiresAt - overdueAt) / 2)
   if (pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null }
-  const dueAt = Math.max(now, overdueAt + Math.round(pause))
-  return { to: 'queued', dueAt, ambiguous: copies, canBeAsked }
+  return { to: 'queued', dueAt: overdueAt + Math.round(pause), ambiguous: copies, canBeAsked }
 }
 
 /**

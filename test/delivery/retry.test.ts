@@ -104,7 +104,7 @@ const MESSAGES: readonly Partial<AttemptedMessage>[] = [
   { expiresAt: NOW + 60_500 },
   { expiresAt: NOW + 60_501 },
   { expiresAt: NOW + 3000, overdueAt: NOW - 700 },
-  { expiresAt: NOW + 1200 },
+  { expiresAt: NOW + 1200, ambiguous: 1 },
 ]
 
 /** What may come of these in pairs: nothing else follows of others. */

@@ -87,9 +87,9 @@ function open(t: Test, failures: number, settled: Settled | Error) {
   const lease = { token: 'lease', until: 0 }
   const settle = (
     ran: boolean,
-    settlement: Settlement = { to: 'final', state: 'sent', answer: null, providerId: 'P1' },
+    settlement: Settlement = { to: 'final', state: 'refused', answer: 'content', providerId: 'P1' },
   ) => settler.settle({ message, lease, attempts: 1, ambiguous: 0 }, settlement, ran)
-  return { ...message, time, settler, log, settle }
+  return { ...message, time, settler, log, settle, fail: (often: number) => (failures = often) }
 }
 
 t.test(
@@ -107,7 +107,7 @@ t.test(
     t.equal(settler.isBehind, false)
     t.same(await settled, { state: 'superseded', answer: null })
     t.same(log, [
-      { is: 'final', state: 'sent', answer: null },
+      { is: 'final', state: 'refused', answer: 'content' },
       'asked at 0',
       'store-failed',
       'asked at 50',
@@ -119,7 +119,9 @@ t.test(
 )
 
 t.test('of two ends that wait, the store is caught up with the last', async t => {
-  const { time, settler, log, settle } = open(t, 3, { state: 'queued' } as Settled)
+  const { time, settler, log, settle, fail } = open(t, 0, { state: 'queued' } as Settled)
+  await settle(true)
+  fail(3)
   const both = [settle(true), settle(true)]
   await time.pass(60)
   t.equal(settler.isBehind, true)
@@ -135,11 +137,11 @@ t.test('what a store fails with that is no failure of a store is a bug, and is n
 })
 
 t.test('what only waited took no time, and what goes on or was lost is no end', async t => {
-  const { id, channel, kind, log, settle } = open(t, 0, { state: 'expired', answer: null })
+  const { id, channel, kind, log, settle } = open(t, 0, { state: 'refused', answer: 'country' })
   await settle(false, { to: 'final', state: 'expired', answer: null })
   t.same(log.slice(1), [
-    { is: 'final', state: 'expired', answer: null },
-    { type: 'final', id, channel, kind, state: 'expired', answer: null },
+    { is: 'final', state: 'refused', answer: 'country' },
+    { type: 'final', id, channel, kind, state: 'refused', answer: 'country' },
   ])
   for (const state of ['queued', 'sending', 'lost'] as const) {
     const other = open(t, 0, { state, answer: null })
