@@ -397,7 +397,8 @@ async function markBegun(
   provider: string | undefined,
 ): Promise<boolean> {
   try {
-    return (await outbox.beginAttempt(message.id, lease, provider)) !== 'outdated'
+    const marked = outbox.beginAttempt(message.id, lease, provider)
+    return marked === undefined || (await marked) !== 'outdated'
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     emit({ type: 'store-failed', doing: 'begin', error })
