@@ -143,8 +143,8 @@ function createPriorityClass<E extends QueueEntry>() {
         lowest = rank
         best = at
       }
-      if (best >= 0 || slots.length === 0) taken = turn
       if (best < 0) return undefined
+      taken = turn
       return slots.splice(best, 1)[0]?.entry
     },
     removeWhere(when: (entry: E) => boolean): readonly E[] {

@@ -46,6 +46,11 @@ t.test(
   },
 )
 
+t.test('there is a backlog once the oldest has waited for a second', async t => {
+  const first = [999, 1000].map(now => drain(queueOf(code('old', 0), code('new', 1)), now)[0])
+  t.same(first, ['old', 'new'])
+})
+
 t.test('a newer code of a group takes the place of an older one, never the other way round', async t => {
   const [first, second, third] = [code('1', 1, 'g'), code('2', 2, 'g'), code('3', 3, 'g')]
   const queue = queueOf(second)

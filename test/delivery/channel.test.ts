@@ -31,7 +31,7 @@ const read = (name: string): readonly string[] =>
 /** What the channel reports in the middle of two of the tests. */
 const [TRIED, BESIDE] = read('channel-status.txt')
 /** What happens in some of them: when the store is asked for what, and who gets it. */
-const [LATER, FULL, SERVERS, BY_NAME, TRIAL, OUTAGES] = read('channel-records.txt')
+const [LATER, FULL, SERVERS, BY_NAME, TRIAL, OUTAGES, APPROVED, AWAY] = read('channel-records.txt')
 const described = (delivery: Delivery): string =>
   inspect(inEnglish(delivery.status().slice(0, delivery.status().length / 2)), {
     breakLength: 120,
@@ -379,7 +379,7 @@ t.test('two servers fail one after the other, and come back', async t => {
       moves.push(`${time.now()} ${name} is ${down.has(name) ? 'gone' : 'there'}`)
       return down.has(name) ? 'down' : 'up'
     },
-    says: () => [down.has(name) ? REFUSED : SENT, 100],
+    says: () => [down.has(name) ? REFUSED : SENT, name === 'a' ? 100 : 150],
   })
   const { time, delivery, moves, accept } = await openStarted(t, { a: server('a'), b: server('b') })
   for (const code of ['k', 'l', 'm']) await accept(code, 'code')
@@ -398,7 +398,7 @@ t.test('two servers fail one after the other, and come back', async t => {
   await accept('x', 'code')
   await accept('m ')
   await time.pass(3000)
-  await accept('n ')
+  for (const link of ['y', 'n ']) await accept(link)
   delivery.releasePlace('email')
   down.clear()
   await time.pass(9000)
@@ -540,20 +540,7 @@ t.test('a template that is approved again is tried soon, and then used', async t
   await time.pass(20_000)
   hindrance = null
   await time.pass(20_000)
-  t.same(log, [
-    '100 smtp gets 1',
-    '100 smtp gets 2',
-    '110 smtp template begun',
-    '200 smtp gets other',
-    '1000 asked about template A',
-    '4000 asked about template A',
-    '11000 asked about template A',
-    '25000 asked about template A',
-    '26500 smtp gets 1',
-    '26510 smtp template over',
-    '28000 smtp gets 2',
-    '28000 smtp gets 3',
-  ])
+  t.equal(log.join('\n'), APPROVED)
 })
 
 t.test('a code that is due again goes first, though memory is full of what is none', async t => {
@@ -630,14 +617,7 @@ t.test('a store that fails is asked again after a second, and what is in memory 
   await time.pass(600)
   store.fails = false
   await time.pass(3000)
-  t.same(log, [
-    '100 smtp gets 1',
-    '100 smtp gets 2',
-    '100 the store fails to claim',
-    '500 smtp gets 3',
-    '500 the store fails to settle',
-    '500 the store fails to settle',
-  ])
+  t.equal(log.join('\n'), AWAY)
   t.same(claimed, [0, 100, 1100, 2350, 3600])
 })
 

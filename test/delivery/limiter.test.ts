@@ -100,6 +100,9 @@ t.test('what a refusal tells of how many are taken', async t => {
   const { limiter: only, places: single } = underWay(1)
   only.release(single[0] as Place, { ...REFUSED, accepted: 0 }, 5)
   t.match(only.standing(5), { limit: 10, pausedUntil: 0 }, 'nothing, when it was the only one')
+  const { limiter: one, places: two } = underWay(2, 1)
+  one.release(two[1] as Place, { ...REFUSED, accepted: 1 }, 5)
+  t.same([one.standing(5).limit, one.explain(5).reason], [1, 'refused'])
 })
 
 t.test('a quarter of the places is kept for destinations that hold less than a quarter', async t => {
@@ -116,6 +119,8 @@ t.test('a quarter of the places is kept for destinations that hold less than a q
   t.equal(share(8, 'aaaaaaaabcd'), 'aaaaaabc')
   t.same([share(2, 'aabb'), share(1, 'ab')], ['ab', 'a'])
   t.equal(share(8, 'abcdefghik', 'k'), 'abcdefgk', 'an eighth for those where an attempt was answered')
+  t.equal(share(8, 'xyabcdezf', 'abcdef'), 'xyabcdef', 'when the others hold a quarter')
+  t.equal(share(8, 'xabcdefzg', 'abcdefg'), 'xabcdefz', 'and not less')
 })
 
 t.test('destinations where nothing was answered share their turn', async t => {
@@ -137,11 +142,26 @@ t.test('destinations where nothing was answered share their turn', async t => {
   t.equal(limiter.uncounted(), 50, 'half of those that may go on beside those that count')
   for (let n = 900; limiter.placeAt((at += 1001), `other${n}`) <= at; n += 1) limiter.take(at, `other${n}`)
   t.equal(limiter.uncounted(), 100, 'the others for those that are known')
-  const areKnown = () => ['other997', 'other998', 'other999'].map(each => limiter.isKnown(each))
+  const areKnown = () => ['other996', 'other997', 'other998', 'other999'].map(each => limiter.isKnown(each))
+  limiter.release(limiter.take(at, 'other996'), { ...RETRY, code: 'command-limit' }, at)
   limiter.stopWaiting(limiter.take(at, 'other998'))
   limiter.release(limiter.take(at, 'other997'), REFUSED, at)
   limiter.release(limiter.take(at, 'other999'), FAILED, at)
-  t.same(areKnown(), [true, false, false], 'known is where the latest attempt was answered')
+  t.same(areKnown(), [false, true, false, false], 'known is where the latest attempt was answered')
+  for (const each of ['other0', 'last']) limiter.release(limiter.take(at, each), TAKEN, at)
+  const latest = ['other0', 'other1', 'other2'].map(each => limiter.wasAnswered(each))
+  t.same(latest, [true, false, true], 'of the latest thousand')
+})
+
+t.test('what goes to a destination is unknown from a failure there to the next answer', async t => {
+  const { limiter } = underWay(0)
+  const places = ['k', 'k', 'k', 'k', 'k'].map(each => limiter.take(0, each))
+  limiter.stopWaiting(places[4] as Place)
+  const unknown = [TAKEN, FAILED, FAILED, TAKEN].map((outcome, at) => {
+    limiter.release(places[at] as Place, outcome, 1)
+    return limiter.rankOf('other')
+  })
+  t.same(unknown, [0, 3, 2, 0])
 })
 
 t.test('who has places, and who gets one', async t => {
