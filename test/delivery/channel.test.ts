@@ -11,7 +11,7 @@ import type { Purpose } from '../../src/messages/message.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { inEnglish } from '../language/english.ts'
 import { NOON, sample } from '../outbox/samples.ts'
-import { enterVirtualTime } from '../rigs/virtual-time.ts'
+import { enterVirtualTime, settled } from '../rigs/virtual-time.ts'
 import { createModelOutbox } from './model-outbox.ts'
 import { REFUSED, rendered, SENT } from './rig.ts'
 
@@ -164,7 +164,10 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
     let isFar = false
     verdicts.wait(message.id, ({ is }) => (isFar = is === 'pending'))
     delivery.submit({ message, lease, outgoing: rendered(message), groupKey })
-    return { in: lease === undefined ? 'store' : 'memory', id: message.id, isFar }
+    const told = { in: lease === undefined ? 'store' : 'memory', id: message.id, isFar }
+    // One callback after the other: what each begins at once has begun.
+    await settled()
+    return told
   }
   const stateOf = (id: string) => {
     const { state, attempts, dueAt } = model.find(id) ?? {}
@@ -199,9 +202,13 @@ async function openStarted(...given: Parameters<typeof open>) {
   return rig
 }
 
-/** Says what happened, the same of one moment once. */
+/** Says what happened, the same of one moment once, and of one moment the claims before what is sent. */
 function tally(moves: readonly string[]): string {
-  const counted = Map.groupBy(moves, each => each)
+  const rank = (move: string): number => Number.parseInt(move, 10) + (move.includes(' gets ') ? 0.5 : 0)
+  const counted = Map.groupBy(
+    moves.toSorted((a, b) => rank(a) - rank(b)),
+    each => each,
+  )
   return [...counted].map(([each, { length }]) => (length > 1 ? `${each} x${length}` : each)).join('\n')
 }
 

@@ -153,6 +153,16 @@ t.test('destinations where nothing was answered share their turn', async t => {
   t.same(latest, [true, false, true], 'of the latest thousand')
 })
 
+t.test('a hundred may go on beside those that count', async t => {
+  const { limiter, places } = underWay(110)
+  const [one] = ['e', 'e', 'e'].map(each => limiter.take(0, each))
+  for (const each of [places[0], one]) limiter.stopWaiting(each as Place)
+  t.same([limiter.counted(), limiter.uncounted(), limiter.largeDestinations(0)], [10, 103, ['d']])
+  t.equal(underWay(70).limiter.placeAt(0), 1000, 'who is nobody in particular may have their places')
+  const areFull = [299, 300].map(each => underWay(each).limiter.isFull(0))
+  t.same(areFull, [false, true], 'beside as many as the settings allow')
+})
+
 t.test('what goes to a destination is unknown from a failure there to the next answer', async t => {
   const { limiter } = underWay(0)
   const places = ['k', 'k', 'k', 'k', 'k'].map(each => limiter.take(0, each))
