@@ -1,7 +1,7 @@
 import t from 'tap'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate } from '../../../src/providers/sms-templates.ts'
-import { enough, faultsIn, load } from '../../config/settings.ts'
+import { enough, load } from '../../config/settings.ts'
 import { inEnglish } from '../../language/english.ts'
 import { checkCarrier, closesAll, isRecorded, mappedBy, templateSms as sms } from '../carrier.ts'
 import { ALONE, SIGN_NAME, SIGNATURES, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
@@ -14,17 +14,9 @@ const mappedTo = mappedBy(templatesOf(), 'aliyun')
 
 const runCheck = checkCarrier(aliyun, startAliyunServer, url => ({ ...byAliyun, ALIYUN_API_URL: url }))
 
-t.test('its settings make a provider, and what they lack is said', async t => {
+t.test('its settings make a provider', async t => {
   const { provider, server } = await runCheck(t, mappedTo([code]))
   t.match(await provider.send(sms(), new AbortController().signal), { is: 'sent' })
-  t.match(faultsIn({ ...byAliyun, ALIYUN_ACCESS_KEY_SECRET: '' }), [/^ALIYUN_ACCESS_KEY_SECRET is missing/])
-  t.match(faultsIn({ ...byAliyun, ALIYUN_ACCESS_KEY_ID: '' }), [/^ALIYUN_ACCESS_KEY_ID is missing/])
-  t.match(faultsIn({ ...byAliyun, ALIYUN_SMS_SIGN_NAME: '【示例】' }), [
-    /^ALIYUN_SMS_SIGN_NAME .*without 【】/,
-  ])
-  t.match(faultsIn({ ...byAliyun, ALIYUN_API_URL: 'http://dysmsapi.aliyuncs.com' }), [
-    /^ALIYUN_API_URL .*https/,
-  ])
   await closesAll(t, provider, server)
 })
 

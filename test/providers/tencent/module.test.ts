@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { MappedTemplate } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
-import { enough, faultsIn } from '../../config/settings.ts'
+import { enough } from '../../config/settings.ts'
 import { checkCarrier, closesAll, isRecorded, mappedBy, templateSms as sms } from '../carrier.ts'
 import { ALONE, refuse, SIGN_NAME, SIGNATURES, startTencentServer, TEMPLATES, templatesOf } from './rig.ts'
 
@@ -13,14 +13,10 @@ const mappedTo = mappedBy(templatesOf(), 'tencent')
 
 const runCheck = checkCarrier(tencent, startTencentServer, url => ({ ...byTencent, TENCENT_API_URL: url }))
 
-t.test('its settings make a provider, and what they lack is said', async t => {
+t.test('its settings make a provider', async t => {
   const { provider, server } = await runCheck(t, mappedTo([code]), {}, { TENCENT_SMS_REGION: 'ap-beijing' })
   t.match(await provider.send(sms(), new AbortController().signal), { is: 'sent' })
   t.equal(server.standIn.requests.at(-1)?.headers['x-tc-region'], 'ap-beijing')
-  t.match(faultsIn({ ...byTencent, TENCENT_SECRET_KEY: '' }), [/^TENCENT_SECRET_KEY is missing/])
-  t.match(faultsIn({ ...byTencent, TENCENT_SMS_APP_ID: '' }), [/^TENCENT_SMS_APP_ID is missing/])
-  t.match(faultsIn({ ...byTencent, TENCENT_SMS_APP_ID: 'app' }), [/^TENCENT_SMS_APP_ID .*digits/])
-  t.match(faultsIn({ ...byTencent, TENCENT_API_URL: 'ftp://x' }), [/^TENCENT_API_URL .*https/])
   await closesAll(t, provider, server)
 })
 
