@@ -118,10 +118,7 @@ export async function openSmsTemplates(
   const { openSmsTemplateFile } = await import('../providers/sms-template-file.ts')
   const kinds = messageKinds
     .filter(({ channel }) => channel === 'sms')
-    .map(({ name, purpose, params }) => {
-      const minute = purpose === 'code' ? ['minute'] : []
-      return [name, [...new Set([...params, ...minute])]] as const
-    })
+    .map(({ name, params }) => [name, params] as const)
   const templates = openSmsTemplateFile({
     path,
     pluginSenders,

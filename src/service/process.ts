@@ -51,7 +51,11 @@ async function flushOrKill(stdout: LogDestination): Promise<void> {
 }
 
 /** Closes the service at SIGTERM or SIGINT, and ends the process at once at a second one. @returns the exit code. */
-function closeOnSignal({ log, config, close }: Service): Promise<number> {
+export function closeOnSignal({
+  log,
+  config,
+  close,
+}: Pick<Service, 'log' | 'config' | 'close'>): Promise<number> {
   return new Promise(resolve => {
     let ending = false
     const end = (signal: string) => {

@@ -106,40 +106,16 @@ t.test('with everything on each part does its work, and after the end nothing of
   t.same(
     firstEvents(rig)
       .slice(0, 5)
-      .map(({ time: _time, pid: _pid, ...event }) => event),
+      .map(({ level, event, message }) => [level, event, String(message).slice(0, 26)].join(' ')),
     [
-      {
-        level: 40,
-        event: 'setting',
-        message:
-          'ADMIN_TOKENS is not set: every user of this machine can read console and metrics, and send, retry and cancel messages: `callback-courier token` makes one; without it URLs and backups are not given out',
-      },
-      {
-        level: 40,
-        event: 'templates',
-        file: 'templates.yaml',
-        reason: 'is no name of a template, so nothing reads it',
-        is: 'warning',
-        message: 'template problem',
-      },
-      {
-        level: 40,
-        event: 'setting',
-        message:
-          'SMS_TEMPLATES_FILE: no carrier can send registration-code, forgotten-password, phone-update to CN: aliyun: no template for registration-code in China',
-      },
-      { level: 30, event: 'ddq', leads: true, message: 'this process watches the devices' },
-      {
-        level: 30,
-        event: 'started',
-        version: '1.2.0',
-        commit: '',
-        public: publicUrl,
-        admin: adminUrl,
-        message: 'started',
-      },
+      '40 setting ADMIN_TOKENS is not set: e',
+      '40 templates template problem',
+      '40 setting SMS_TEMPLATES_FILE: no car',
+      '30 ddq this process watches the d',
+      '30 started started',
     ],
   )
+  t.match(firstEvents(rig)[4], { version: '1.2.0', commit: '', public: publicUrl, admin: adminUrl })
   t.match([publicUrl, adminUrl], [/^https:\/\/127\.0\.0\.1:\d+$/, /^http:\/\/127\.0\.0\.1:\d+$/])
   t.match(urls, {
     email: /^https:\/\/courier\.example\.com\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/email$/,
@@ -152,11 +128,12 @@ t.test('with everything on each part does its work, and after the end nothing of
   // A mail goes out, comes back, and is found in the mailbox.
   await rig.post('email', mailBody())
   const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[0]?.data))?.[1] ?? ''
-  imap.mails.set(1, FORMS['postfix']({ id, to: 'ann@example.com', status: '5.1.1' }))
+  imap.mails.set(1, FORMS['postfix']({ id: 'f'.repeat(32), to: 'ann@example.com', status: '5.1.1' }))
+  imap.mails.set(3, FORMS['postfix']({ id, to: 'ann@example.com', status: '5.1.1' }))
   imap.mails.set(2, 'Subject: hello\r\nMessage-ID: <1@example.com>\r\n\r\nno report')
-  imap.say('* 2 EXISTS\r\n')
+  imap.say('* 3 EXISTS\r\n')
   await until(() => imap.moved.length > 0, 'the report is read')
-  t.same(imap.moved, [1])
+  t.same(imap.moved, [3])
   t.match(await rig.page(`/console/messages/${id}`), 'It did not arrive: 5.1.1')
   const receipt = { provider: 'smtp', id, status: 'undelivered', code: '5.1.1' }
   t.match(
@@ -251,6 +228,7 @@ t.test('what nobody has set up is not there', async t => {
   const urls = await rig.page('/console/urls', headers)
   t.match(urls, /http:\/\/127\.0\.0\.1:0\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/sms/)
   t.notMatch(urls, '/email')
+  t.equal((await rig.ask(`/receipt/bounce/${'0'.repeat(32)}`, { method: 'POST' })).status, 404)
   const { headers: answered } = await rig.validate('sms')
   t.equal(answered['cache-control'], 'no-store')
   t.notOk('strict-transport-security' in answered, 'a proxy speaks for its own TLS')

@@ -30,6 +30,10 @@ function folder(t: Test, files: Readonly<Record<string, string>>): (name: string
   return name => join(directory, name)
 }
 
+const rsa = () =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString()
 const dkim = { DKIM_NAME: 's1._domainkey.example.com' }
 
 t.test('a start says all that is wrong at once: settings, and every file that they name', async t => {
@@ -81,6 +85,9 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
     'DKIM_KEY_FILE holds no RSA key: receivers check nothing else reliably',
     'SMTP_CLIENT_CERT_FILE holds no certificate and its key, in PEM and without a passphrase: no mail server would know us by it',
   ])
+  t.match(findFileFaults({ TEMPLATES_DIR: path('key.pem') }, readFile).map(describeFault), [
+    /^TEMPLATES_DIR names .*key\.pem, which cannot be read \(ENOTDIR\): look at its path/,
+  ])
   const area = { DEFAULT_AREA_CODE: '999' }
   t.same(findFileFaults({ ...area, SMS_TOKEN: 'x' }, readFile).map(describeFault), [
     'DEFAULT_AREA_CODE is no country calling code: set one such as 86 or 1',
@@ -93,6 +100,10 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
   t.match(findFileFaults({ ...files, TLS_CERT_FILE: path('key.pem') }, readFile), [{ name: 'TLS_CERT_FILE' }])
   writeFileSync(path('key.pem'), one.key)
   mkdirSync(path('words'))
+  writeFileSync(path('dkim.pem'), rsa())
+  writeFileSync(path('both.pem'), `${one.cert}\n${one.key}`)
+  const right = { DKIM_KEY_FILE: path('dkim.pem'), SMTP_CLIENT_CERT_FILE: path('both.pem') }
+  t.same(findFileFaults(right, readFile), [])
   t.same(
     findFileFaults({ ...files, TLS_CA_FILE: path('cert.pem'), TEMPLATES_DIR: path('words') }, readFile),
     [],
@@ -100,8 +111,7 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
 })
 
 t.test('a key that stands where its file is to be named is not repeated', async t => {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const pem = rsa()
   const [said = '', ...more] = await refusal({ ...dkim, DKIM_KEY_FILE: pem })
   t.match(said, /^DKIM_KEY_FILE holds PEM, and must name the file that does: write it into a file$/)
   t.same(more, [])

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { pino } from 'pino'
 import t from 'tap'
@@ -18,6 +18,12 @@ t.test('the last line is written though a write is under way when it comes', asy
   time.tick(1)
   await once(destination, 'drain')
   t.equal(readFileSync(file, 'utf8'), 'zeroth\n', 'lines are written together, and soon')
+  writeFileSync(file, '')
+  destination.write('x'.repeat(8191))
+  destination.write('\n')
+  await once(destination, 'drain')
+  t.equal(readFileSync(file, 'utf8').length, 8192, 'or so many characters')
+  writeFileSync(file, 'zeroth\n')
   destination.write('first\n')
   destination.flush()
   destination.write('last\n')
@@ -30,15 +36,20 @@ t.test('a reader who does not read is not waited for', async t => {
   t.equal(await flushLog({ flush: () => {} }, 20), false)
 })
 
-t.test('each line has its own time', async t => {
+t.test('each line has its own time, and says of a fault what may be shown', async t => {
   const lines: string[] = []
-  const log = createLog('info', { write: line => lines.push(line) })
+  const log = createLog('warn', { write: line => lines.push(line) })
   const before = Date.now()
-  log.info('first')
+  log.info('nobody asked')
+  log.warn('first')
   while (Date.now() < before + 3) await new Promise(resolve => setTimeout(resolve, 1))
-  log.info('second')
+  log.error({ event: 'fault', err: { type: 'TypeError', code: 'ERR_X', stack: 'at x.ts' } }, 'second')
   const [first = '', second = ''] = lines.map(line => (JSON.parse(line) as { readonly time: string }).time)
   t.match(first, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   t.ok(Date.parse(first) >= before)
   t.ok(Date.parse(second) >= before + 3)
+  t.equal(
+    lines[1]?.replace(second, 'T'),
+    '{"level":50,"time":"T","event":"fault","err":{"type":"TypeError","code":"ERR_X","stack":"at x.ts"},"message":"second"}\n',
+  )
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
@@ -11,34 +12,40 @@ import { listen } from '../rigs/listen.ts'
 import { smsBody, startRig, until } from '../rigs/service.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
+const RECORD = JSON.parse(readFileSync(new URL('../fixtures/probe.txt', import.meta.url), 'utf8'))
 const MINUTE = 60_000
 const NUMBER = '+8613800138000'
 
 t.test('a code a day, at its hour, by one replica, until one arrives', async t => {
   inZone(t, 'Asia/Shanghai')
   const time = enterVirtualTime(t)
-  const start = Date.parse('2026-11-28T22:00:00+08:00')
+  const start = Date.parse('2026-11-28T22:20:00+08:00')
   const clock = { now: () => start + time.now() }
   const memos = new Map<string, string>()
   const messages = new Map<string, MessageView>()
   const posted: string[] = []
   const sendable = { state: 'sent', receipt: null as { status: string } | null, isAccepted: true }
+  const kept = new Set<unknown>()
+  let isAway = false
   let leads = true
   const begin = (takeLease?: () => Promise<boolean>) =>
     createProbe({
       targets: new Map([['sms', NUMBER]]),
-      at: '09:00',
+      at: '09:20',
       async post(channel, to, id) {
         posted.push(`${new Date(clock.now()).toTimeString().slice(0, 5)} ${channel} ${to}`)
         const { isAccepted, ...message } = sendable
         if (isAccepted) messages.set(id, { id, ...message } as MessageView)
         return quote('ECONNREFUSED')
       },
-      findMessage: async id => messages.get(id) ?? null,
+      findMessage: async id => (isAway ? Promise.reject(new Error('x')) : (messages.get(id) ?? null)),
       memos: {
         readMemos: async names =>
           new Map(names.flatMap(name => (memos.has(name) ? [[name, memos.get(name) ?? '']] : []))),
-        writeMemo: async ({ name, value }) => void memos.set(name, value),
+        async writeMemo({ name, value, expiresAt }) {
+          memos.set(name, value)
+          kept.add(`${name} for ${expiresAt - clock.now()}`)
+        },
       },
       takeLease,
       clock,
@@ -57,7 +64,7 @@ t.test('a code a day, at its hour, by one replica, until one arrives', async t =
   t.same(posted, [], 'another replica leads')
   leads = true
   await time.pass(MINUTE)
-  t.same(posted.splice(0), ['22:01 sms +8613800138000'], 'the first goes out at once')
+  t.same(posted.splice(0), ['22:21 sms +8613800138000'], 'the first goes out at once')
   await time.pass(10 * MINUTE)
   report('delivered')
   await time.pass(30 * MINUTE)
@@ -68,30 +75,45 @@ t.test('a code a day, at its hour, by one replica, until one arrives', async t =
   t.same([said(probe), posted.splice(0)], [[], []], 'it has arrived, and a restart sends none')
 
   sendable.isAccepted = false
-  await time.pass(35 * MINUTE)
-  t.match(posted.splice(0), ['09:00 sms +8613800138000', '09:05 sms +8613800138000', /^09:10/, /^09:15/])
-  t.same(said(probe), ['29T01:00 ECONNREFUSED'], 'what is not accepted is tried again, and told')
-  Object.assign(sendable, { isAccepted: true, state: 'expired' })
-  await time.pass(5 * MINUTE)
-  t.same(said(probe), ['29T01:00 expired'])
+  await time.pass(32 * MINUTE)
+  t.same(said(probe), [])
+  await time.pass(MINUTE)
+  const codes = ['09:20', '09:25', '09:30', '09:35'].map(at => `${at} sms +8613800138000`)
+  t.same(posted.splice(0), codes)
+  t.same(said(probe), ['29T01:20 ECONNREFUSED'], 'what is not accepted is tried again, and told')
+  await probe.stop()
+  t.same(said(probe), [], 'by who leads')
+  probe.start()
+  await time.pass(0)
+  t.same(said(probe), ['29T01:20 it was not accepted'])
+  for (const state of ['refused', 'superseded', 'expired']) {
+    Object.assign(sendable, { isAccepted: true, state })
+    await time.pass(5 * MINUTE)
+    t.same([said(probe), posted.splice(0).length], [[`29T01:20 ${state}`], 1])
+  }
   sendable.state = 'sent'
+  isAway = true
   await time.pass(10 * MINUTE)
-  posted.splice(0)
+  t.same(posted.splice(0), [], 'what the store cannot say is looked at again')
+  isAway = false
+  await time.pass(10 * MINUTE)
+  t.equal(posted.splice(0).length, 1)
   await time.pass(30 * MINUTE)
-  t.same([said(probe), posted], [['29T01:00 sent'], []], 'what went out is waited for')
+  t.same([said(probe), posted], [['29T01:20 sent'], []], 'what went out is waited for')
   await time.pass(23 * 60 * MINUTE)
   t.same(
     [said(probe), posted.length],
-    [['29T01:00 sent'], 1],
+    [['29T01:20 sent'], 1],
     'until one arrives, which another day may bring',
   )
   report('undelivered')
   await time.pass(15 * MINUTE)
-  t.same(said(probe), ['29T01:00 undelivered'])
+  t.same(said(probe), ['29T01:20 undelivered'])
   report('read')
   await time.pass(MINUTE)
   t.same(said(probe), [])
   await probe.stop()
+  t.same([...kept], ['probe/sms for 2592000000'])
 })
 
 t.test('it goes the whole way, past what holds others, and nobody else does', async t => {
@@ -154,10 +176,11 @@ t.test('whom a code goes to, and why none does', async t => {
   t.same(listed({ PROBE_TO: NUMBER }, 'twilio'), [[NUMBER], []])
   const both = { PROBE_TO: `${NUMBER}, ann@example.com`, BOUNCE_IMAP_URL: 'imaps://a:b@mail.example.com' }
   t.same(listed(both, 'twilio'), [[NUMBER, 'ann@example.com'], []])
-  t.same(listed({ ...both, SMS_TOKEN: '' }, 'twilio'), [
-    ['ann@example.com'],
-    ['no SMS is sent to PROBE_TO: SMS are off (SMS_TOKEN)'],
-  ])
+  const second = { ALIYUN_ACCESS_KEY_ID: 'id', ALIYUN_ACCESS_KEY_SECRET: 'key', ALIYUN_SMS_SIGN_NAME: '示例' }
+  const routed = { ...both, ...second, SMS_ROUTES: 'CN=aliyun,twilio; *=twilio' }
+  t.same(listed(routed, 'twilio', 'aliyun'), [[NUMBER, 'ann@example.com'], []])
+  const given = [{ ...both, SMS_TOKEN: '' }, { ...both, EMAIL_TOKEN: '' }, routed]
+  t.same([...given.map(each => listed(each, 'twilio')), listed(both)], RECORD.listed)
 })
 
 t.test('a certificate for another host, and a channel that nobody would see, are told', async t => {
@@ -185,14 +208,22 @@ t.test('a certificate for another host, and a channel that nobody would see, are
 })
 
 t.test('a code is a callback of our own, and what refuses it is why it has not arrived', async t => {
+  inZone(t, 'Asia/Shanghai')
   const seen: unknown[] = []
-  const server = createServer((request, response) => {
-    seen.push(request.headers['callback-courier-probe'])
+  const server = createServer(async (request, response) => {
+    const { url: path, headers } = request
+    const body = String((await request.toArray()).map(String)).replace(/"code":"\d{6}"/, '"code":"C"')
+    seen.push(path?.replace(/=\d+&signature=[0-9a-f]{40}$/, '=T'), headers['user-agent'], body)
+    seen.push(headers['callback-courier-probe'])
+    request.socket.once('close', () => seen.push('hung up'))
     response.end('{"err_code": 4002002, "err_msg": "no number"}')
   })
   const own = { ownUrl: () => url, expectProbe: (id: string) => void seen.push(id), now: () => 0 }
   const url = `http://127.0.0.1:${await listen(t, server)}`
-  const post = createProbePost(load({ ...enough, PUBLIC_URL: 'https://a.example' }), own)
+  const post = createProbePost(load({ ...enough, PUBLIC_URL: 'https://a.example', LOCALE: 'zh-CN' }), own)
   t.equal(String(await post('sms', NUMBER, 'id-1')), 'no number')
-  t.same(seen, ['id-1', 'id-1'])
+  await until(() => seen.includes('hung up'), 'it hangs up')
+  t.same(seen.splice(0), RECORD.sms)
+  await post('email', 'ann@example.com', 'id-2')
+  t.same(seen.slice(0, 5), RECORD.mail)
 })

@@ -1,13 +1,17 @@
+import { EventEmitter } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
+import { pino } from 'pino'
 import t from 'tap'
 import { ToldError } from '../../src/language/sentence.ts'
-import { describeStartFailure } from '../../src/service/process.ts'
+import { closeOnSignal, describeStartFailure } from '../../src/service/process.ts'
 import { startService } from '../../src/service/service.ts'
-import { startProcess } from '../rigs/process.ts'
+import { enough, load } from '../config/settings.ts'
+import { spawnService, startProcess } from '../rigs/process.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { startSinks, until } from '../rigs/service.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 const eventsOf = (stdout: string) =>
   stdout
@@ -45,19 +49,53 @@ t.test('why a start failed is said in the reader’s language', async t => {
     )
 })
 
-t.test('a first signal ends it in order, a second one at once', async t => {
-  const { settings } = await startSinks(t)
-  const env = { ...settings, DRAIN_SECONDS: '10' }
-  const { child, exited, stdout, adminUrl } = await startProcess(t, env)
-  child.kill('SIGTERM')
-  await until(() => stdout().includes('told to end'), 'it drains')
-  // For ten seconds it is there, and says that it will not be.
-  for (let n = 0; n < 20; n += 1) {
-    t.equal((await fetch(`${adminUrl}/readyz`)).status, 503)
-    await new Promise(resolve => setTimeout(resolve, 50))
+t.test('each signal ends it in order, any second one at once, and so does an end that hangs', async t => {
+  const time = enterVirtualTime(t)
+  const said: unknown[] = []
+  t.capture(process, 'kill', (_pid: number, signal: string) => said.push(`${time.now()} ${signal}`))
+  const log = pino({ base: null, timestamp: false }, { write: line => said.push(line) })
+  const config = load({ ...enough, DRAIN_SECONDS: '3' })
+  for (const [n, signal] of (['SIGTERM', 'SIGINT'] as const).entries()) {
+    const over = Promise.withResolvers<void>()
+    const close = (drainMs?: number) => {
+      said.push(drainMs)
+      return over.promise
+    }
+    const signals = new EventEmitter()
+    t.capture(process, 'on', (name: string, listener: () => void) => signals.on(name, listener))
+    t.capture(process, 'once', (name: string, listener: () => void) => signals.once(name, listener))
+    const code = closeOnSignal({ log, config, close })
+    for (const each of [signal, signal, 'SIGTERM', 'SIGINT'] as const) signals.emit(each)
+    t.same(said.splice(0), [
+      `{"level":30,"event":"signal","signal":"${signal}","msg":"told to end"}\n`,
+      3000,
+      ...Array<string>(3).fill(`${n * 13_000} SIGKILL`),
+    ])
+    time.tick(12_999)
+    t.same(said, [])
+    time.tick(1)
+    t.same(said.splice(0), [`${(n + 1) * 13_000} SIGKILL`])
+    if (n === 0) over.resolve()
+    else over.reject('canary')
+    t.equal(await code, n)
   }
-  child.kill('SIGINT')
-  t.equal(await exited, 'SIGKILL')
+  const fault = '{"level":60,"event":"fault","err":{"type":"string"},"msg":"could not end in order"}\n'
+  t.same(said, [fault])
+})
+
+t.test('a start that fails is 1, and a fault that nothing caught 70', async t => {
+  const refused = spawnService(t, ['serve'], { ...enough, PORT: 'x' })
+  const imports = [new URL('../rigs/crash.ts', import.meta.url).href]
+  for (const CRASH_AS of ['exception', 'rejection']) {
+    const settings = { ...(await startSinks(t)).settings, CRASH_CANARY: 'canary', CRASH_AS }
+    const { child, exited, stdout } = await startProcess(t, settings, { imports })
+    child.kill('SIGUSR2')
+    t.equal(await exited, 70, CRASH_AS)
+    const message = 'an unexpected fault: ending, to be started again'
+    t.match(eventsOf(stdout()).at(-1), { level: 60, event: 'fault', err: { stack: /crash/ }, message })
+  }
+  t.equal(await refused.exited, 1)
+  t.match(refused.stderr(), /PORT must be/)
 })
 
 t.test('a port that is taken is named, and what to do', async t => {

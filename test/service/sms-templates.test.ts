@@ -18,8 +18,7 @@ t.test(
       { base: null, timestamp: false },
       {
         write(line: string) {
-          const { level: _level, file: _file, ...rest } = JSON.parse(line) as Record<string, unknown>
-          said.push(Object.values(rest).join(' '))
+          said.push(Object.values(JSON.parse(line)).join(' ').replace(path, 'FILE'))
         },
       },
     )
@@ -35,11 +34,17 @@ t.test(
     await time.pass(5000)
     const unknown =
       'twilio/login-code names a parameter that the kind does not have: choose from code, minute'
-    t.same(said.splice(0), [`3 ${unknown} template problem`, `4 ${unknown} template problem`])
+    t.same(said.splice(0), [`40 FILE 3 ${unknown} template problem`, `40 FILE 4 ${unknown} template problem`])
     t.same(read, [])
     writeFileSync(path, `${good}\n`)
     await time.pass(5000)
-    t.same(said, ['templates read again'])
+    t.same(said.splice(0), ['30 FILE templates read again'])
     t.same(read, ['sms'])
+    templates.close()
+    writeFileSync(path, faulty)
+    await t.rejects(openSmsTemplates(load({ ...enough, SMS_TEMPLATES_FILE: path }), log))
+    writeFileSync(path, good)
+    await time.pass(5000)
+    t.same(said, [], 'who refused does not look again')
   },
 )

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import promises from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
@@ -43,8 +44,13 @@ t.test('a database that is not there yet is waited for, and who asks meanwhile l
   }
 
   t.same(await waitFor(), { seen: [], opened: { store, waiting: null } })
-  const { seen, opened } = await waitFor(away, away, full, away)
-  t.same(seen, Array(4).fill('200 ok, 503 not ready: the database does not answer'))
+  const pauses = t.capture(promises, 'setTimeout', async () => {})
+  const { seen, opened } = await waitFor(away, away, full, away, away, away)
+  t.same(
+    pauses.args().map(([ms]) => ms),
+    [250, 500, 1000, 2000, 4000, 4000],
+  )
+  t.same(seen, Array(6).fill('200 ok, 503 not ready: the database does not answer'))
   const line = { level: 40, event: 'store', doing: 'wait for the database' }
   t.same(log.splice(0), [
     { ...line, msg: 'the database does not answer: start it' },

@@ -8,6 +8,7 @@ import { recordCalls } from '../rigs/recorder.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { startSinks } from '../rigs/service.ts'
 import { SECRET } from '../webhooks/receiver.ts'
+import { messageOf } from '../words/rendering.ts'
 
 const RECORD = fileURLToPath(new URL('../fixtures/wired.txt', import.meta.url))
 /** What is called without end, or for each message, or with all settings. */
@@ -17,16 +18,22 @@ const UNTOLD =
 /** What is logged by the service itself. */
 const BY_ITSELF = /"event":"(?:setting|certificate|store-loss|started|ending|ended)"/
 
-/** Everything is on, and nobody is at the other ends. */
-const EVERYTHING = {
+/** Nothing is on that need not be. */
+const BARE = {
   ...enough,
   STORE_SECRET: 'a-secret-of-the-tests-long-enough',
-  STORE_SECRET_PREVIOUS: 'another-secret-of-the-tests',
   HOST: '127.0.0.1',
   PORT: '0',
   ADMIN_PORT: '0',
   TLS: 'on',
-  PUBLIC_URL: 'https://courier.example.com',
+}
+
+/** Everything is on, and nobody is at the other ends. */
+const EVERYTHING = {
+  ...BARE,
+  STORE_SECRET_PREVIOUS: 'another-secret-of-the-tests',
+  MAIL_FROM: '"A, B \\C" <no-reply@mail.example.com>',
+  PUBLIC_URL: 'https://[2001:db8::1]',
   ALLOWED_SOURCES: '203.0.113.0/24',
   TRUSTED_PROXIES: '198.51.100.1',
   SMTP_FALLBACK_URL: 'smtp://second:secret2@mail2.example.com',
@@ -57,6 +64,7 @@ const OTHERWISE = {
   TLS: 'off',
   PROBE_TO: '',
   PUBLIC_URL: '',
+  SMS_TOKEN_PREVIOUS: 'oLdErSqRtYpLmNhJgFdS',
   EMAIL_TOKEN_PREVIOUS: 'pReViOuSqRtYpLmNhJgF',
   CALLBACK_KEYS: 'sms:jdKw83nZqLs0vTbXm2RfYe sms-previous:qLs0vTbXm2RfYejdKw83nZ',
   HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -68,7 +76,12 @@ const OTHERWISE = {
   SMTP_OAUTH2_CLIENT_SECRET: 'secret-of-the-client',
   BOUNCE_IMAP_URL: 'imap://ann@127.0.0.1:9?ignoreTLS=true',
   BOUNCE_REFUSE: 'off',
-  SMS_ROUTES: 'CN=tencent,twilio; *=twilio',
+  POST_SIGNATURE: 'required',
+  SIGNATURE_MAX_AGE_SECONDS: '77',
+  SMS_ROUTES: 'CN=tencent; *=own',
+  SMS_GATEWAYS:
+    '{own: {request: {url: "https://own.example.com/", json: "{\\"to\\": \\"{{ to }}\\"}"}}, crew: {channel: chat, request: {url: "https://robot.example.com/", json: "{\\"text\\": \\"{{ text }}{{ secrets.x }}\\"}"}}}',
+  SMS_GATEWAY_SECRETS: '{"x": "of the group"}',
   TENCENT_SECRET_ID: 'tencent-id',
   TENCENT_SECRET_KEY: 'tencent-key',
   TENCENT_SMS_APP_ID: '1400000000',
@@ -93,7 +106,7 @@ const OTHERWISE = {
 t.test('who is given what, and is started and ended in which order, with everything on', async t => {
   restoreTrust(t)
   const { settings, directory } = await startSinks(t)
-  const { TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL } = settings
+  const { TLS_CERT_FILE, TLS_KEY_FILE } = settings
   const recorder = recordCalls(t, {
     folder: 'service',
     untold: UNTOLD,
@@ -128,21 +141,42 @@ t.test('who is given what, and is started and ended in which order, with everyth
   }
   for (const [name, value] of Object.entries({ ...options, random: Math.random })) label(value, name)
   const words = t.testdir()
-  const files = { TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL, TEMPLATES_DIR: words }
+  const SMS_TEMPLATES_FILE = `${directory}/sms.yaml`
+  writeFileSync(SMS_TEMPLATES_FILE, 'tencent: { login-code: { mainland: { template: 1, params: [code] } } }')
+  const pair = { TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL: `file:${directory}/messages.db` }
+  const files = { ...pair, TEMPLATES_DIR: words }
   const running = await startService({ ...EVERYTHING, ...files }, options)
   await pokeAll()
-  await running.close()
+  await Promise.all([running.close(), running.close()])
   await poke('view.isDraining', given('openAdmin')['view']?.['isDraining'])
   const usual = new Set(lines)
   const first = lines.splice(0)
   const other = await startService(
-    { ...EVERYTHING, ...files, ...OTHERWISE, TLS_CA_FILE: TLS_CERT_FILE },
+    { ...EVERYTHING, ...files, ...OTHERWISE, TLS_CA_FILE: TLS_CERT_FILE, SMS_TEMPLATES_FILE },
     options,
   )
   for (const name of ['createWebhooks', 'createAlerts', 'createBounceMailbox'])
     await poke(`${name}: takeLease`, given(name)['takeLease'], 30_000)
+  const { channels } = given('createAuthentication')
+  const { postSignature, signatureMaxAgeSeconds } = given('createAuthentication')
+  const { callbackUrls } = await import('../../src/service/callback-urls.ts')
+  const { urls, reportUrls } = given('openAdmin')
+  const toPaste = callbackUrls(other.config, 'https://b.example')
+  await poke('URLs', () => JSON.stringify({ toPaste, urls, reportUrls }))
+  await poke('authentication', () => JSON.stringify({ channels, postSignature, signatureMaxAgeSeconds }))
   await other.close()
-  const text = [...first, '', 'otherwise:', ...lines.filter(line => !usual.has(line))]
+  const { openOutbox } = (await recorder.load(
+    'factories.ts',
+  )) as typeof import('../../src/service/factories.ts')
+  for (const ANSWER_WITHIN_MS of [900, 2100]) {
+    const config = { ...other.config, ANSWER_WITHIN_MS }
+    const keys = given('openOutbox', 2) as never
+    await (await openOutbox(config, options.clock, keys, other.log, { formerly: 'before' })).close()
+  }
+  const second = lines.splice(0).filter(line => !usual.has(line))
+  await (await startService({ ...BARE, ...pair }, options)).close()
+  const third = lines.filter(line => !usual.has(line) && !second.includes(line))
+  const text = [...first, '', 'otherwise:', ...second, '', 'with nothing on:', ...third]
     .join('\n')
     .replaceAll(directory, 'DIR')
     .replaceAll(words, 'WORDS')
@@ -150,6 +184,7 @@ t.test('who is given what, and is started and ended in which order, with everyth
     .replace(/(?<=createDescriptors\()\w+/g, 'N')
     .replace(/(?<=forMs: )\d*\.\d+|(?<=127\.0\.0\.1:)\d{4,}/g, 'N')
     .replace(/"[0-9a-f]{32}"/g, 'LEADER')
+    .replace(/"[0-9a-f]{16}"/g, 'OWNER')
   if (process.env['WRITE']) writeFileSync(RECORD, `${text}\n`)
   t.equal(`${text}\n`, readFileSync(RECORD, 'utf8'))
 
@@ -164,6 +199,10 @@ t.test('who is given what, and is started and ended in which order, with everyth
     const heard = Object.values(given('createEmitter')).slice(-2)
     const hash = given('createBounceReader', 1)
     const fault = { is: 'begun', fault: { domain: 'example.com' } }
+    const content = { params: { device: '1144502133' } }
+    const alarms = (['sms', 'email'] as const).map(channel => messageOf(channel, 'device-offline', content))
+    alarms.push(messageOf('sms', 'an-alarm-without-words'))
+    for (const alarm of alarms) label(alarm, `${alarm.kind} by ${alarm.channel}`, 0)
     for (const [name, call, ...args] of [
       ...Object.entries(view ?? {}).filter(([, call]) => describe(call) === 'ƒ'),
       ['testSend', testSend, 'email', { to: 'ann@example.com' }],
@@ -177,6 +216,8 @@ t.test('who is given what, and is started and ended in which order, with everyth
       ['store: log', log, { doing: 'sweep', message: 'no' }],
       ['onCommit', onCommit, { ms: 5, calls: 2 }],
       ['onPost', given('createRobots')['onPost'], { robot: 'crew', outcome: { is: 'sent', id: 'x' } }],
+      ...alarms.map(alarm => ['textOf', given('createRobots')['textOf'], alarm] as const),
+      ['createLeaseTokens: owner', given('createLeaseTokens')],
       ['parseRecipient', parseRecipient, 'email', 'ann@example.com'],
       ['parseRecipient', parseRecipient, 'email', 'x'],
       ['parseRecipient', parseRecipient, 'sms', 'x'],
@@ -186,6 +227,7 @@ t.test('who is given what, and is started and ended in which order, with everyth
       ['take', given('createBounceMailbox')['take'], Buffer.from('')],
       ['mailboxHash', hash, 'Ann@Example.com'],
       ['mailboxHash', hash, 'nobody'],
+      ['recipientHash', given('createReceiver')['keys']?.['recipientHash'], 'sms', 'Ann@x'],
       ['ownUrl', given('createProbePost', 1)['ownUrl']],
     ] as const)
       await poke(name, call, ...args)
