@@ -218,6 +218,7 @@ t.test('a code is a callback of our own, and what refuses it is why it has not a
     request.socket.once('close', () => seen.push('hung up'))
     response.end('{"err_code": 4002002, "err_msg": "no number"}')
   })
+  server.keepAliveTimeout = 600_000
   const own = { ownUrl: () => url, expectProbe: (id: string) => void seen.push(id), now: () => 0 }
   const url = `http://127.0.0.1:${await listen(t, server)}`
   const post = createProbePost(load({ ...enough, PUBLIC_URL: 'https://a.example', LOCALE: 'zh-CN' }), own)
