@@ -26,6 +26,7 @@ interface Given extends Omit<Partial<Provider>, 'send'> {
 
 const read = (name: string): readonly string[] =>
   readFileSync(join(import.meta.dirname, '../fixtures', name), 'utf8')
+    .replaceAll(/^# .*\n/gm, '')
     .trimEnd()
     .split('\n\n')
 /** What the channel reports in the middle of two of the tests. */
