@@ -43,7 +43,9 @@ export async function events(t: Test, create: Create): Promise<void> {
       fault: { verdict: 'recipient', scope: 'recipient', reason: 'it is off' },
       at: clock.now(),
     }
-    t.match(await outbox.writeReceipt(report), { is: 'recorded' })
+    const { kind, masked, arrivedAt } = acceptance.message
+    const whose = { kind, masked, recipient: acceptance.recipientHash, country: null, arrivedAt }
+    t.same(await outbox.writeReceipt(report), { is: 'recorded', ...whose })
     t.same(await outbox.writeReceipt(report), { is: 'stale' })
     const { events: read } = await queueOf(outbox).readEvents(100)
     t.same(
