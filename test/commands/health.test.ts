@@ -1,7 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { adminAddress } from '../../src/config/sources.ts'
-import { sourcesOf } from '../config/settings.ts'
 import { listen } from '../rigs/listen.ts'
 import { command, running } from './rig.ts'
 
@@ -52,14 +50,4 @@ t.test('a service whose answer does not come, takes too long or is cut off is no
     const server = createServer((_request, response) => void answer(response))
     t.match(await command(['health'], { ADMIN_PORT: String(await listen(t, server)) }), { code: 1, err: why })
   }
-})
-
-t.test('asks where the private listener is', async t => {
-  const at = (env: Record<string, string>, files = {}) => adminAddress(sourcesOf(env, files))
-  t.equal(at({}), 'http://127.0.0.1:9090')
-  t.equal(at({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9191' }), 'http://127.0.0.1:9191')
-  t.equal(at({ ADMIN_HOST: '::' }), 'http://[::1]:9090')
-  t.equal(at({ ADMIN_HOST: '::1' }), 'http://[::1]:9090')
-  t.equal(at({ ADMIN_HOST: '192.0.2.1' }), 'http://192.0.2.1:9090')
-  t.equal(at({}, { '.env': 'ADMIN_PORT=9292' }), 'http://127.0.0.1:9292')
 })

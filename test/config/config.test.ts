@@ -9,11 +9,13 @@ import {
   envSchemaOptions,
   jsonSchema,
   loadConfig,
+  loadSomeSettings,
 } from '../../src/config/config.ts'
-import { allSettings, settingNames, settingOf } from '../../src/config/settings.ts'
+import { allSettings, type SettingName, settingNames, settingOf } from '../../src/config/settings.ts'
+import { adminAddress } from '../../src/config/sources.ts'
 import { describeFault } from '../../src/settings/setting.ts'
 import { makePages } from '../docs/settings-pages.ts'
-import { enough, faultsIn, load, sourcesOf } from './settings.ts'
+import { enough, entriesOf, faultsIn, load, sourcesOf } from './settings.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const recordOf = (name: string) => read(`test/fixtures/${name}`)
@@ -23,7 +25,6 @@ t.test('the schema of the settings is a schema, which no start proves again', as
 })
 
 t.test('the least that is needed gives every other setting its default, in its own type', async t => {
-  const entriesOf = (_key: string, value: unknown) => (value instanceof Map ? [...value] : value)
   const read = Object.entries(load(enough)).filter(([, value]) => value !== undefined)
   const told = read.map(([name, value]) => `${name} ${JSON.stringify(value, entriesOf)}\n`)
   t.equal(told.join(''), recordOf('setting-defaults.txt'))
@@ -48,7 +49,8 @@ t.test('one error names every fault at once, those of single settings and those 
     ADMIN_HOST: '0.0.0.0',
     DATABASE_URL: 'postgres://localhost/courier',
   }
-  const told = [{}, env].map(each => {
+  const one = { ...enough, PORT: 'x' }
+  const told = [{}, env, one, { ...enough, TLS: 'on' }, { EMAIL_TOKEN_FILE: '/none' }].map(each => {
     try {
       return String(load(each).PORT)
     } catch (error) {
@@ -195,4 +197,33 @@ t.test('nothing is read but what it is given', async t => {
   process.env.PORT = '7777'
   t.teardown(() => delete process.env.PORT)
   t.equal(loadConfig(sourcesOf(enough)).PORT, 8443)
+})
+
+t.test('asks where the private listener is', async t => {
+  const at = (env: Record<string, string>, files = {}) => adminAddress(sourcesOf(env, files))
+  t.equal(at({}), 'http://127.0.0.1:9090')
+  t.equal(at({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9191' }), 'http://127.0.0.1:9191')
+  t.equal(at({ ADMIN_HOST: '::' }), 'http://[::1]:9090')
+  t.equal(at({ ADMIN_HOST: '::1' }), 'http://[::1]:9090')
+  t.equal(at({ ADMIN_HOST: '192.0.2.1' }), 'http://192.0.2.1:9090')
+  t.equal(at({}, { '.env': 'ADMIN_PORT=9292' }), 'http://127.0.0.1:9292')
+})
+
+t.test('a tool reads some settings alone, and hears of what is wrong with those', async t => {
+  const files = { '/run/gateways': 'mine: 1' }
+  const given = {
+    PORT: 'x',
+    EMAIL_TOKEN_FILE: '/none',
+    SMS_GATEWAYS_FILE: '/run/gateways',
+    DATABASE_URL: 'file:a',
+  }
+  const some = (...names: readonly SettingName[]) => loadSomeSettings(sourcesOf(given, files), names)
+  const read = { DATABASE_URL: { kind: 'file', path: 'a' }, STORE_SECRET: undefined, HOST: '0.0.0.0' }
+  t.same(some('DATABASE_URL', 'STORE_SECRET', 'HOST'), read)
+  for (const [name, said] of [
+    ['PORT', 'PORT'],
+    ['EMAIL_TOKEN', 'EMAIL_TOKEN'],
+    ['SMS_GATEWAYS', 'SMS_GATEWAYS_FILE'],
+  ] as const)
+    t.throws(() => some('HOST', name), { message: new RegExp(`^One setting .*:\\n  ${said} .*$`) })
 })

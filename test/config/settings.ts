@@ -31,6 +31,10 @@ export function sourcesOf(
   }
 }
 
+/** Writes what JSON has no form for as a list. */
+export const entriesOf = (_key: string, value: unknown) =>
+  value instanceof Map || value instanceof Set ? [...value] : value
+
 export function load(
   env: Readonly<Record<string, string | undefined>>,
   files: Readonly<Record<string, string>> = {},

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { allSettings, settingNames } from '../../src/config/settings.ts'
-import { enough, faultsIn, load } from './settings.ts'
+import { describeFault, enough, entriesOf, faultsIn, load } from './settings.ts'
 
 const recordOf = (name: string) =>
   readFileSync(join(import.meta.dirname, '../fixtures', name), 'utf8')
@@ -19,8 +19,11 @@ t.test('what each text of a setting is read as, or what is wrong with it', async
     DKIM_NAME: 's._domainkey.example.com',
     EVENTS_URL: 'https://hooks.example.com',
     EVENTS_SECRET: 'whsec_dGhpcnR5LXR3byByYW5kb20gYnl0ZXMsIG9yIG1vcmU=',
+    DDQ_AUTH_URL: 'https://api.example.com',
+    DDQ_APP_ID: 'application-1',
+    DDQ_APP_SECRET: 'a secret of the application',
+    ALERTS: 'alert * 30 - ops@example.com',
   }
-  const entriesOf = (_key: string, value: unknown) => (value instanceof Map ? [...value] : value)
   for (const line of recordOf('setting-values.txt')) {
     const [, name = '', text = '', expected] = /^(\w+) (".*") ⇒ (.*)$/.exec(line) ?? []
     const given = { ...whole, [name]: String(JSON.parse(text)) }
@@ -41,4 +44,14 @@ t.test('what each setting must be is said in a sentence', async t => {
     ),
   )
   t.same([...new Set(said)], recordOf('setting-faults.txt'))
+})
+
+t.test('what settings are together, or which of them is wrong', async t => {
+  for (const line of recordOf('settings-together.txt')) {
+    const [more = '', expected] = line.split(' ⇒ ')
+    const given = { ...enough, ...(JSON.parse(more) as object) }
+    const faults = faultsIn(given)
+    const said = faults.length > 0 ? faults : load(given).warnings.map(each => `(${describeFault(each)})`)
+    t.equal(said.join('; ') || 'fine', expected, more)
+  }
 })
