@@ -83,10 +83,7 @@ export async function startService(
     tls: certificate && { ...tlsServerOptions, cert: certificate.cert, key: certificate.key },
   })
   const { publicListener, adminListener } = parts
-  await openListeners(parts, config)
-  parts.delivery.start()
-  for (const part of parts.bringing) part.start()
-  parts.webhooks?.start()
+  await start(parts, config)
 
   const host = config.PUBLIC_URL === undefined ? undefined : hostNameOf(config.PUBLIC_URL)
   // With a certificate it is one of HTTPS.
@@ -116,8 +113,8 @@ export async function startService(
 /** Connections that the kernel holds until they are accepted. A longer queue only lets callers wait until they leave. */
 const ACCEPT_QUEUE = 1024
 
-/** Opens both listeners, or closes everything and throws. */
-export async function openListeners(parts: ServiceParts, config: Config): Promise<void> {
+/** Opens both listeners and starts the rest, or closes everything and throws. */
+export async function start(parts: ServiceParts, config: Config): Promise<void> {
   const { publicListener, adminListener, waiting } = parts
   try {
     // The public one opens last: nothing is accepted as long as anything can still stop the start.
@@ -126,6 +123,9 @@ export async function openListeners(parts: ServiceParts, config: Config): Promis
     if (waiting !== null) await stopAccepting(waiting.server)
     await waiting?.close()
     await publicListener.listen({ host: config.HOST, port: config.PORT, backlog: ACCEPT_QUEUE })
+    parts.delivery.start()
+    for (const part of parts.bringing) part.start()
+    parts.webhooks?.start()
   } catch (error) {
     await Promise.all([publicListener.close(), adminListener.close()])
     await parts.close()

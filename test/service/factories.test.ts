@@ -2,7 +2,12 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
-import { openRecipientReader, openSmsTemplates, requireTemplates } from '../../src/service/factories.ts'
+import {
+  authenticationOptions,
+  openRecipientReader,
+  openSmsTemplates,
+  requireTemplates,
+} from '../../src/service/factories.ts'
 import { enough, load } from '../config/settings.ts'
 
 const silent = pino({ level: 'silent' })
@@ -65,7 +70,9 @@ t.test('a start needs one carrier that has templates, if any carrier needs them'
   t.same(refused(sms('aliyun', 'twilio')), [])
   t.same(refused([]), [])
   t.same(refused([{ name: 'aliyun', channel: 'email' }]), [])
-  const unread = await openSmsTemplates(load({ ...enough, SMS_TOKEN: '', SMS_TEMPLATES_FILE: path }), silent)
+  const withoutSms = load({ ...enough, SMS_TOKEN: '', SMS_TEMPLATES_FILE: path })
+  t.equal(authenticationOptions(withoutSms, () => 0).channels.sms, undefined)
+  const unread = await openSmsTemplates(withoutSms, silent)
   t.same(unread.faults(), [], 'without SMS nobody reads the file')
   unread.close()
   for (const [file, message] of [
