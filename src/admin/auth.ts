@@ -127,7 +127,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     const isApi = isApiPath(request)
     const { status, text, inApi = status } = REFUSALS[reason]
     if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
-    if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
+    if (status === 429) reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
     // The rest of the request is not read.
     if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
     sendFailure(reply, {
@@ -210,7 +210,7 @@ function isForeign({ method, headers }: FastifyRequest): boolean {
 
 /** The token of an Authorization header: Bearer's, or Basic's password; null when there is none of either. */
 function tokenIn(header: string | undefined): string | null {
-  const [, scheme, credential] = /^(bearer|basic) +(\S+) *$/i.exec(header ?? '') ?? []
+  const [, scheme, credential] = /^(bearer|basic) +(\S+)$/i.exec(header ?? '') ?? []
   if (scheme === undefined || credential === undefined) return null
   if (scheme.toLowerCase() === 'bearer') return credential
   const pair = Buffer.from(credential, 'base64').toString('utf8')

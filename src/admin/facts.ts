@@ -370,19 +370,16 @@ function* providerFacts({ health, channelStatus, deliveryTimes }: ServiceView, n
       ],
     }
   }
-  for (const { channel, provider, breakerUntil, fault: rest, secondIn, partialFaults } of carriers) {
-    const whole = { about: provider, scope: { channel, provider } }
+  for (const { channel, provider, breakerUntil, secondIn, partialFaults } of carriers) {
     if (resting.has(provider))
       yield {
         kind: 'provider-rests',
-        ...whole,
-        since: rest?.since ?? null,
+        scope: { channel, provider },
         text: describeRest(provider, breakerUntil, now),
       }
     for (const country of secondIn)
       yield {
         kind: 'asked-second',
-        about: country === '' ? provider : `${provider} ${country} second`,
         scope: { channel, provider, country },
         ...(country !== '' && { text: SECOND_FOR_COUNTRY }),
       }

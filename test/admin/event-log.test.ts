@@ -6,7 +6,7 @@ import { createEventLog } from '../../src/admin/event-log.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { quote, Sentence } from '../../src/language/sentence.ts'
-import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { everyEvent } from './every-event.ts'
 
 /** Variants that only the log tells apart. */
@@ -14,7 +14,7 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
   switch (event.type) {
     case 'callback':
       return event.method === 'GET'
-        ? [{ ...event, isCheck: true, tookMs: 1.26 }]
+        ? [{ ...event, answer: createAnswer('ok', 'is ok'), refusal: null, isCheck: true, tookMs: 1.26 }]
         : (['quota', 'unavailable', 'mailRecipient'] as const).map(reason => ({
             ...event,
             refusal: null,
@@ -29,7 +29,7 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
           }))
         : []
     case 'receipt':
-      return [{ ...event, channel: 'email', id: 'a1' }]
+      return [{ ...event, channel: 'email', id: 'a1', reply: '5.1.1 nobody' }]
     case 'breaker':
       return [{ ...event, state: 'closed' }]
     case 'partial-fault':
@@ -42,7 +42,12 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
     case 'robot-posted':
       return event.isDropped ? [{ ...event, isDropped: false }] : []
     case 'store-failed':
-      return [{ ...event, error: new StoreUnavailable(quote('the store cannot commit now')) }]
+      return [
+        { ...event, error: new StoreUnavailable(quote('the store cannot commit now')) },
+        { ...event, error: new BacklogFull('full') },
+      ]
+    case 'store-loss':
+      return [{ ...event, from: null }]
     case 'admin-refused':
       return [{ ...event, reason: 'no-token' }]
     default:

@@ -39,10 +39,10 @@ const fact = {
   kind: 'provider-down',
   level: 'fail',
   about: 'twilio',
-  scope: {},
+  scope: { channel: 'sms', provider: 'twilio' },
   whose: 'theirs',
 } as const
-const attempt = { type: 'attempt', message, attempts: 1, tookMs: 300 } as const
+const attempt = { type: 'attempt', message, attempts: 1, tookMs: 300.4 } as const
 
 /** Each event of the service at least once, and each of its variants that metrics tell apart. */
 const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
@@ -130,7 +130,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...attempt, provider: 'e', outcome: { is: 'ambiguous', code: 'dropped', reply: '' } },
   ],
   final: [
-    { ...final, tookMs: 700, providerId: 'SM1' },
+    { ...final, tookMs: 700.4, providerId: 'SM1' },
     { ...final, channel: 'email', kind: 'activation-code' },
     { ...final, state: 'refused', answer: 'recipient', tookMs: 700 },
     { ...final, state: 'expired' },
@@ -153,7 +153,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     },
   ],
   'carrier-order': [
-    { type: 'carrier-order', provider: 'twilio', country: 'CN', isSecond: true, share: 0.4 },
+    { type: 'carrier-order', provider: 'twilio', country: 'CN', isSecond: true, share: 0.404 },
     { type: 'carrier-order', provider: 'twilio', country: '', isSecond: false, share: 0.95 },
   ],
   'ddq-message': [

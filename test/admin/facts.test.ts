@@ -55,7 +55,7 @@ function serviceOf({ health, ...given }: Given, summary: Partial<Summary> | null
   const well = viewOf()
   return viewOf({
     now: () => NOW,
-    wall: () => NOW,
+    wall: () => NOW + MINUTE,
     channels: ['email', 'sms'],
     channelStatus: () => [mailLane, idleCarrier],
     deviceAlerts: () => devices,
@@ -90,7 +90,7 @@ const serving = (
   more: Given = {},
   flaws: readonly { readonly sentence: Sentence; readonly remedy: Sentence }[] = [],
 ): Given => ({
-  certificate: () => ({ expiresAt: NOW + left, flaws, chain: 'complete', names: [] }),
+  certificate: () => ({ expiresAt: NOW + MINUTE + left, flaws, chain: 'complete', names: [] }),
   ...more,
 })
 const renewalRefused = () => ({ since: NOW - MINUTE, reason: SAID })
@@ -146,13 +146,19 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   'asked-second': [carrier({ secondIn: ['', 'CN'] })],
   'part-refused': [carrier({ partialFaults: [template] })],
   'not-delivered': [
-    carrier({ partialFaults: [{ ...template, scope: 'sender', name: '30034', recipients: 5 }] }),
+    carrier({
+      partialFaults: [
+        { ...template, scope: 'sender', name: '30034', recipients: 5 },
+        { ...template, recipients: 6 },
+      ],
+    }),
   ],
   'delivered-late': [
     {
       deliveryTimes: () => [
         { provider: 'twilio', country: 'US', latestMs: 40_000, usualMs: 10_000, isSlow: true },
-        { provider: 'twilio', country: '', latestMs: 30_000, usualMs: null, isSlow: false },
+        { provider: 'twilio', country: '', latestMs: 30_000, usualMs: 7000, isSlow: true },
+        { provider: 'twilio', country: 'DE', latestMs: 20_000, usualMs: null, isSlow: false },
       ],
     },
   ],
@@ -187,7 +193,7 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   ],
   'receiver-gone': [{ webhooks: () => ({ ...events, isGone: true }) }],
   'receiver-fails': [{ webhooks: () => events }],
-  'group-not-told': [robot({})],
+  'group-not-told': [robot({}, NOW - DAY)],
   'bounces-unread': [mailbox(5 * MINUTE)],
   'mails-came-back': [{}, { counts: sent(20), bounced: 1 }],
   words: [{ templateProblems: () => [quote('zh-CN.yaml, line 7: no such kind')] }],
@@ -374,11 +380,25 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
 
   const refusing = { ...idleCarrier, partialFaults: [template] }
   const refusedBeside = (other: Partial<ChannelStatus>) =>
-    lines({ channelStatus: () => [refusing, { ...aliyun, ...other }] })[0]
-  const instead = 'The template’s code is SMS_1. Instead they go by aliyun, where the route names it.'
+    lines({
+      channelStatus: () => [
+        refusing,
+        ...['aliyun', 'tencent'].map(provider => ({ ...aliyun, provider, ...other })),
+      ],
+    })[0]
+  const instead =
+    'The template’s code is SMS_1. Instead they go by aliyun, tencent, where the route names it.'
   const nobody = 'No other carrier sends instead: these messages wait, and expire.'
   t.match(refusedBeside({}), instead)
-  t.match(refusedBeside({ partialFaults: [{ ...template, kind: 'registration-code' }] }), instead)
+  t.match(
+    refusedBeside({
+      partialFaults: [
+        { ...template, kind: 'registration-code' },
+        { ...template, scope: 'sender' },
+      ],
+    }),
+    instead,
+  )
   t.match(
     refusedBeside({ partialFaults: [{ ...template, name: 'SMS_9' }] }),
     nobody,
@@ -407,7 +427,7 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
     ['signature', /POST_SIGNATURE=observe/],
   ] as const)
     t.match(lines(ofSms({ lockedOut: { count: 4, since: NOW, why } })), [remedy])
-  t.match(lines(serving(-1, { renewalRefused })), [/^fail/, /served on, and has expired\./])
+  t.match(lines(serving(0, { renewalRefused })), [/^fail/, /served on, and has expired\./])
   const unsubscribed = (lastEnd: object | null) =>
     lines({ deviceAlerts: () => ({ ...devices, subscribed: false, lastEnd }) as never })
   t.match(unsubscribed({ is: 'refused', why: quote('HTTP 401') }), [
@@ -416,7 +436,7 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
   t.match(unsubscribed(null), [/the platform has not answered yet/])
 
   const lastError = {
-    at: NOW - 1000,
+    at: NOW - MINUTE,
     code: 'no-carrier-fits',
     reply: quote('no template for file'),
     whose: 'ours',
