@@ -335,9 +335,9 @@ function parameterValues(query: string, name: string): string[] {
   const values: string[] = []
   for (const part of query.split('&')) {
     const equals = part.indexOf('=')
-    const key = percentDecode((equals < 0 ? part : part.slice(0, equals)).replaceAll('+', ' '))
+    const key = percentDecode(equals < 0 ? part : part.slice(0, equals))
     if (key === name) values.push(equals < 0 ? '' : part.slice(equals + 1))
-    else if (key?.startsWith(`${name}[`) === true) values.push('', '')
+    else if (key?.startsWith(`${name}[`) === true) values.push('')
   }
   return values
 }

@@ -82,18 +82,19 @@ t.test('observe never refuses a POST, and says what it saw; off looks at no sign
 
 t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
   const strict = authentication({ postSignature: 'required' })
-  for (const [query, expected] of [
+  for (const [query, expected, signature] of [
     [sign('1700000000'), 'ok'],
     [sign('1699999700'), 'ok'],
-    [sign('1699999699'), '4031003 stale'],
-    [sign('1700000301000'), '4031003 stale'],
+    [sign('1699999699'), '4031003 stale', 'stale'],
+    [sign('1700000301000'), '4031003 stale', 'stale'],
     // Its unit is not known, so it may be a replay.
-    [sign('Tue%20Nov%2014%202023'), '4031003 stale'],
-    ['', '4031003 signature'],
-    ['timestamp=1700000000&signature=00', '4031003 signature'],
+    [sign('Tue%20Nov%2014%202023'), '4031003 stale', 'stale'],
+    ['', '4031003 signature', 'absent'],
+    ['timestamp=1700000000&signature=00', '4031003 signature', 'wrong'],
   ] as const) {
     t.equal(post({ query }, strict), expected)
-    if (expected !== 'ok') t.match(strict.authenticatePost(credentials({ query })), { knowsKey: true })
+    if (expected !== 'ok')
+      t.match(strict.authenticatePost(credentials({ query })), { knowsKey: true, signature })
   }
   t.match(strict.authenticatePost(credentials({ key: 'x' })), { ok: false, knowsKey: false })
 })

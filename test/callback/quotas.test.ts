@@ -165,18 +165,3 @@ t.test('what nobody will report on counts as delivered when it is sent', async t
     [true, undefined, undefined],
   )
 })
-
-t.test('nothing is hashed for a quota that is off', async t => {
-  const hashed: string[] = []
-  const bucketHash = (...fields: readonly string[]) => {
-    hashed.push(fields[0] ?? '')
-    return fields.join('/')
-  }
-  const countNone = createChargesOf(off, { bucketHash })
-  t.match(countNone(message('sms', '+8613800138000'), 'CN'), [{ quota: 'sms-newcomers-hour' }])
-  t.same(countNone(message('email', 'ann@example.com', 'code', 'activation-code'), undefined), [])
-  t.same(hashed, [])
-  const countPrefixes = createChargesOf({ ...off, 'sms-prefix-10m': 50 }, { bucketHash })
-  t.match(countPrefixes(message('sms', '+8613800138000'), 'CN')[1], { quota: 'sms-prefix-10m' })
-  t.same(hashed, ['prefix'])
-})

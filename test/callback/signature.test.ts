@@ -27,6 +27,7 @@ t.test('the form-decoded, the percent-decoded and the raw timestamp count', asyn
   for (const [sent, signed] of [
     ['2026-01-01T00:00:00+08:00', '2026-01-01T00:00:00+08:00'],
     ['2026-01-01+00:00', '2026-01-01 00:00'],
+    ['1'.repeat(64), '1'.repeat(64)],
     ['2026%2D01', '2026-01'],
     ['2026%2D01+08:00', '2026-01+08:00'],
     ['2026%2D01', '2026%2D01'],
