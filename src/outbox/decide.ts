@@ -305,7 +305,7 @@ function noteBounce(
   at: number,
   notes: Map<string, string>,
 ): void {
-  work.counts.addBounce(fault?.verdict ?? 'other', at)
+  work.counts.addBounce(at)
   if (fault?.verdict !== 'recipient') return
   const name = bounceNote(row.recipientHash)
   const noted = JSON.parse(notes.get(name) ?? '[]') as readonly number[]

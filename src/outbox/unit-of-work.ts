@@ -223,7 +223,7 @@ type CountChange = {
 export interface CountChanges {
   addChange(message: CountedMessage, from: State | 'new', to: State): void
   /** Counts a mail that came back. @param at when that was reported, ms since the epoch. */
-  addBounce(verdict: string, at: number): void
+  addBounce(at: number): void
   /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
   addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
   /** Counts `by` more messages as ended so, beside their state, in the figures by carrier and country. */
@@ -250,7 +250,7 @@ export function createCountChanges(): CountChanges {
       if (from !== 'new') add(message, from, -1)
       add(message, to, 1)
     },
-    addBounce: (verdict, at) => add({ channel: 'email', kind: verdict, arrivedAt: at }, BOUNCED, 1),
+    addBounce: at => add({ channel: 'email', kind: '', arrivedAt: at }, BOUNCED, 1),
     addRedated(message, state, arrivedAt, count) {
       add(message, state, -count)
       add({ ...message, arrivedAt }, state, count)

@@ -24,6 +24,7 @@ t.test('what earlier versions have stored is read, and found under its names', a
   t.equal(storeKeys.dedupeKey(['a', 'b']), '8FsUepJg3FuQay_8m2KDpw')
   t.equal(storeKeys.groupKey('email', payload.recipient, 'login-code', ''), '8Iu-dTb6yehZ3BfjrsmzZA')
   t.equal(storeKeys.recipientHash('email', payload.recipient), 'fM6hSbo_Q9laTXiiAhcLpA')
+  t.equal(storeKeys.destinationHash('a', 'b'), 'PxW6sPvpY2M')
   t.equal(storeKeys.bucketHash('a', 'b'), 'cfLmWHLmjW78wgOvyz2coA')
 })
 

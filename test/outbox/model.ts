@@ -7,7 +7,14 @@ import type { sample } from './samples.ts'
 
 type Given = ReturnType<typeof sample>
 type Charge = Given['charges'][number]
-type Line = { readonly outcome: string; readonly provider: string }
+interface Line {
+  readonly at: number
+  readonly tookMs: number
+  readonly provider: string
+  readonly outcome: string
+  readonly code: string
+  readonly reply: string
+}
 type Counter = { readonly start: number; readonly current: number; readonly previous: number }
 /** The end of an attempt: the message ends as `state`, or waits until `dueAt`. */
 interface End {
@@ -47,13 +54,26 @@ export interface Kept extends Record<'attempts' | 'ambiguous' | 'arrivedAt' | 'e
   uses: readonly (readonly [name: string, start: number])[]
 }
 
+/** What a store says itself in a timeline: the outcome, a reason, and the sentence as it is packed. */
+const SAID = {
+  LEASE: ['lease-lost', ''],
+  'NOT-BEGUN': ['released', ''],
+  REPORT: ['reported', 'a delivery report says that it was taken\u001f{}'],
+  CANCELLED: ['cancelled', ''],
+  ONLY_TO: ['held', 'ONLY_TO does not name its recipient\u001f{}'],
+} as const
+function say(m: Kept, code: keyof typeof SAID, at: number, provider = ''): void {
+  const [outcome, reply] = SAID[code]
+  m.lines.push({ at, tookMs: 0, provider, outcome, code, reply })
+}
+
 const STAGES = [
   ['accepted'],
   ['queued'],
   ['sending'],
   ['sent'],
   ['delivered', 'undelivered', 'failed'],
-  ['read'],
+  ['read', 'complained'],
 ]
 const stageOf = (status: string | null) => STAGES.findIndex(each => status !== null && each.includes(status))
 export const isAlive = ({ state }: Pick<Kept, 'state'>) => state === 'queued' || state === 'sending'
@@ -72,12 +92,16 @@ export function createModel(isShared: boolean, mostAlive: number) {
   /** Messages that ended by themselves, until a claim of their channel tells. */
   let untold: Kept[] = []
   const events: { readonly m: Kept; readonly type: string; readonly at: number }[] = []
+  /** When mails were reported to have come back. */
+  const bounces: number[] = []
   /** How messages ended, and when they came; `by` is -1 where that is taken back. */
   const ends: { readonly name: string; readonly at: number; readonly by: number }[] = []
 
   function countEnd({ given, lines, note, arrivedAt }: Kept, end: string, by: number): void {
     const { channel, kind } = given.message
-    const carrier = lines.findLast(({ provider }) => provider !== '')?.provider ?? (note || '-')
+    const carrier =
+      lines.findLast(({ provider, outcome }) => provider !== '' && outcome !== 'skipped')?.provider ??
+      (note || '-')
     ends.push({ name: `${channel} ${kind} ${carrier} ${given.country ?? '-'} ${end}`, at: arrivedAt, by })
   }
   function finish(m: Kept, state: string, now: number, answer: string | null = null): void {
@@ -231,8 +255,11 @@ export function createModel(isShared: boolean, mostAlive: number) {
     messages.push(added)
     living.push(added)
     index(added)
-    if (isHeld) added.lines.push({ outcome: 'held', provider: (finish(added, 'held', now), '') })
-    if (isHeld) return { is: 'held' }
+    if (isHeld) {
+      say(added, 'ONLY_TO', now)
+      finish(added, 'held', now)
+      return { is: 'held' }
+    }
     return {
       is: 'stored',
       superseded: superseded.map(idOf).sort(),
@@ -259,6 +286,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
   return {
     messages: () => messages,
     events: () => events,
+    bounces: () => bounces,
     /** How many that came since a moment ended how, as the port's figures of one day. */
     ended: (since: number): string[] =>
       [
@@ -288,7 +316,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       for (const m of mine) {
         if (m.lease === null || m.lease.until > now) continue
         const { note } = m
-        m.lines.push({ outcome: note === null ? 'released' : 'lease-lost', provider: note ?? '' })
+        say(m, note === null ? 'NOT-BEGUN' : 'LEASE', now, note ?? '')
         if (note === null) m.attempts -= 1
         else m.ambiguous += 1
         const isOver = note !== null && channel === 'email' && m.ambiguous >= 4
@@ -335,7 +363,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
     },
     settle(m: Kept, token: string, end: End, now: number): object {
       if (m.lease?.token !== token) return { state: 'lost' }
-      for (const { outcome, provider } of end.records ?? []) m.lines.push({ outcome, provider })
+      m.lines.push(...(end.records ?? []))
       m.providerId = end.providerId ?? m.providerId
       const most = m.given.message.channel === 'email' ? 4 : 2
       const isOver = (end.ambiguous ?? 0) > m.ambiguous && (end.ambiguous ?? 0) >= most && !end.canBeAsked
@@ -360,19 +388,22 @@ export function createModel(isShared: boolean, mostAlive: number) {
       if (m.status !== null && stageOf(status) <= stageOf(m.status)) return 'stale'
       if (status === 'delivered' || status === 'read') deliver(m, now)
       events.push({ m, type: 'message.reported', at: now })
-      const undelivered = verdict !== undefined && verdict !== 'ambiguous'
+      const undelivered = verdict !== undefined && verdict !== 'ambiguous' && status !== 'complained'
+      if (by.channel === 'email' && status === 'undelivered') bounces.push(now)
       if (undelivered !== m.undelivered) countEnd(m, 'undelivered', undelivered ? 1 : -1)
       Object.assign(m, { status, undelivered, providerId: m.providerId ?? by.providerId ?? null })
       if (m.state !== 'queued' || m.ambiguous === 0) return 'recorded'
-      m.lines.push({ outcome: 'reported', provider: '' })
+      say(m, 'REPORT', now)
       untold.push((finish(m, 'sent', now), m))
       return 'recorded'
     },
     /** "Try now" of an operator, or the end of a message that waits. */
     act(m: Kept, isCancelled: boolean, now: number): boolean {
       if (m.state !== 'queued' || m.expiresAt <= now) return false
-      if (!isCancelled) Object.assign(m, { dueAt: now, ready: true })
-      else m.lines.push({ outcome: 'cancelled', provider: (finish(m, 'superseded', now), '') })
+      if (isCancelled) {
+        say(m, 'CANCELLED', now)
+        finish(m, 'superseded', now)
+      } else Object.assign(m, { dueAt: now, ready: true })
       return true
     },
     /** A process died, and another one has the store now. */

@@ -53,12 +53,6 @@ t.test(
       const end = { to: 'final', state, answer: null } as const
       reached.add(afterSettlement({ ...begun, ambiguous: 0 }, end, false).state)
     }
-    const released = afterSettlement(begun, { to: 'queued', dueAt: 1000, uncounted: true }, false)
-    t.match(
-      released,
-      { state: 'queued', attempts: 1, ambiguous: 1 },
-      'a copy that may be out is not forgotten',
-    )
     const allowed = TRANSITIONS.filter(({ from }) => from === 'sending').map(({ to }) => to)
     t.same(reached, new Set(allowed))
   },

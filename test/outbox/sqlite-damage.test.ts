@@ -35,7 +35,8 @@ t.test('what is damaged of a stored message ends it unsent as refused, and no ot
     values: [{ messages: [{ recipient: 'r3@example.com' }], settled: [refused, refused, refused] }],
     failures: [],
   })
-  const lines = { timeline: [{ code: 'UNREADABLE' }] }
+  const reply = 'the stored content cannot be read\u001f{}'
+  const lines = { answer: 'content', timeline: [{ outcome: 'rejected', code: 'UNREADABLE', reply }] }
   const filter = { state: 'refused', limit: 9 } as const
   t.match(store.runCalls([['listMessages', { filter }]]), { values: [{ messages: [lines, lines, lines] }] })
   db.exec("UPDATE messages SET timeline = 'x'")

@@ -95,6 +95,7 @@ t.test('a file of which any table is damaged refuses the start and says what to 
   const outbox = await openAt(path)
   await outbox.close()
   const db = new DatabaseSync(path)
+  db.exec("INSERT INTO memos VALUES ('large', printf('%.*c', 9000000, 'x'), 0)")
   const page = Number(
     db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'known_numbers'").get()?.['rootpage'],
   )
@@ -111,7 +112,11 @@ t.test('a file of which any table is damaged refuses the start and says what to 
 t.test('a file that is no store refuses the start', async t => {
   const path = pathIn(t)
   await writeFile(path, 'not a database, but long enough to be read as the header of one'.repeat(100))
-  await t.rejects(openAt(path), { name: 'StoreUnusable', message: /is damaged/ })
+  await t.rejects(openAt(path), {
+    name: 'StoreUnusable',
+    message: /is damaged/,
+    cause: { message: 'file is not a database' },
+  })
 })
 
 t.test('a start that ends while it notes a new secret has noted nothing', async t => {

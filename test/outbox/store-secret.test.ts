@@ -27,7 +27,7 @@ t.test('two that start together get the same', async t => {
 
 t.test('a file that is cut short is not taken for a secret', async t => {
   const file = join(t.testdir({}), 'secret')
-  await writeFile(file, 'short')
+  await writeFile(file, `${'s'.repeat(42)}\n`)
   await t.rejects(loadStoreSecret({ file }), { name: 'StoreUnusable', message: /cut short/ })
 })
 

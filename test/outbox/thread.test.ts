@@ -140,27 +140,40 @@ t.test('a backup and the end are passed on; a failure in the background is logge
 })
 
 async function open(t: Test, first: MessageFromWorker | Error, clock = testClock()) {
+  let given: unknown
   const { thread, emitter, say, exit, told } = play()
   const outbox = createSqliteOutbox({
     path: `${t.testdirName}/new/outbox.db`,
     clock,
+    enterprise: { corpId: 'acme' },
     storeKeys: STORE.storeKeys,
     maxBacklog: 9,
     retentionDays: 3,
     keepsEvents: true,
-    startThread() {
+    startThread(settings) {
+      given = settings
       setImmediate(() => (first instanceof Error ? emitter.emit('error', first) : say(first)))
       return thread
     },
   })
-  return { outbox: await outbox, exit, told }
+  return { outbox: await outbox, exit, told, given }
 }
 
 t.test('what the thread says first', async t => {
   t.testdir({})
   const clock = testClock()
   const loss = { messages: 2, from: null, until: NOON, noticedAt: NOON }
-  const { outbox, exit, told } = await open(t, { is: 'open', loss }, clock)
+  const { outbox, exit, told, given } = await open(t, { is: 'open', loss }, clock)
+  t.same(given, {
+    path: `${t.testdirName}/new/outbox.db`,
+    enterprise: { corpId: 'acme' },
+    payloadKeys: STORE.storeKeys.payloadKeys,
+    maxBacklog: 9,
+    retentionDays: 3,
+    keepsEvents: true,
+    now: NOON,
+    emptyWalEveryMs: 60_000,
+  })
   t.same(outbox.loss?.(), loss)
   clock.advance(86_399_999)
   t.same(outbox.loss?.(), loss)
@@ -201,6 +214,7 @@ t.test(
       ...STORE,
       path: `${t.testdir({})}/outbox.db`,
       clock,
+      keepsEvents: true,
       onCommit: commit => commits.push(commit),
       startThread: serveHere,
     })
@@ -211,6 +225,12 @@ t.test(
     t.match(commits, [{ calls: 1 }])
     await outbox.beginAttempt(id, held, 'smtp')
     await outbox.queries.findMessage(id)
+    await outbox.queries.readSummary(0)
+    await outbox.queries.listMessages({ limit: 1 })
+    await outbox.queries.readEnded(0, 0)
+    await outbox.queries.readWaiting('email', [])
+    await outbox.memos.readMemos(['ann'])
+    await outbox.events?.readEvents(1)
     t.equal(commits.length, 1)
     await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null })
     t.equal(commits.length, 2)

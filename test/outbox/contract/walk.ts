@@ -168,7 +168,11 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       const claim = pickLate(held.filter(({ m, lease: own }) => m.lease?.token === own.token))
       if (claim === undefined) return
       const by = pick([undefined, 'tencent', 'twilio'])
-      const noted = await outbox.beginAttempt(idOf(claim.m), { ...claim.lease, begins: false }, by)
+      const noted = await outbox.beginAttempt(
+        idOf(claim.m),
+        by ? claim.lease : { ...claim.lease, begins: false },
+        by,
+      )
       same(noted, model.begin(claim.m, by ?? ''), 'what is noted')
     },
     async settle(pick, pickLate, now) {
@@ -183,7 +187,15 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       if (m === undefined) return
       const [id, providerId] = [idOf(m), `${pick(['P', 'P', 'Q'])}${idOf(m)}`]
       const by = { channel: m.given.message.channel, ...pick([{ id }, { providerId }, { id, providerId }]) }
-      const status = pick(['queued', 'sent', 'delivered', 'undelivered', 'read', 'of another carrier'])
+      const status = pick([
+        'queued',
+        'sent',
+        'delivered',
+        'undelivered',
+        'read',
+        'complained',
+        'of another carrier',
+      ])
       const verdict = pick([undefined, 'recipient', 'recipient', 'ambiguous'] as const)
       const fault = verdict && { fault: { verdict, scope: 'recipient', reason: null } as const }
       const { is } = await outbox.writeReceipt({ ...by, status, errorCode: null, at: now, ...fault })
@@ -293,7 +305,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       id,
       ...only(view, FIELDS),
       status: receipt?.status ?? null,
-      lines: timeline.map(each => only(each, ['outcome', 'provider'])),
+      lines: timeline,
     }))
     const expected = kept.map(m => ({ id: idOf(m), ...only(m, FIELDS), status: m.status, lines: m.lines }))
     same(byId(seen), byId(expected), 'the messages')
@@ -312,11 +324,14 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       byId(model.events().map(({ m, ...each }) => ({ id: viewOf(m)?.id, ...each, message: viewOf(m) }))),
       'the events',
     )
+    const minute = (at: number) => Math.floor(at / 60_000)
     const hour = Math.floor(since / HOUR_MS) * HOUR_MS
     const ended = (await readEnded(hour, hour)).map(each => Object.values(each).join(' '))
     same(ended.toSorted(), model.ended(hour).toSorted(), 'how they ended')
     const { backlog, oldest, counts, waitingRecipients, ...summary } = await readSummary(since)
     same(Number(summary.bytes) > 0, true, 'it takes room')
+    const back = model.bounces().filter(at => minute(at) >= minute(since))
+    same(summary.bounced, back.length, 'what came back')
     const final = kept.filter(m => m.finalAt !== null && m.state !== 'held')
     same(idsOf(summary.ended), final.map(idOf).toSorted(), 'what ended last')
     for (const channel of ['email', 'sms'] as const) {
@@ -343,7 +358,6 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
         'what waits by destination',
       )
     }
-    const minute = (at: number) => Math.floor(at / 60_000)
     const late = kept.filter(m => minute(m.arrivedAt) >= minute(since))
     const counted = Map.groupBy(late, m => `${m.given.message.channel} ${m.given.message.kind} ${m.state}`)
     same(
@@ -376,7 +390,8 @@ const ENDS = [
 function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
   const canBeAsked = how === 'asked'
   const outcome = canBeAsked ? 'ambiguous' : how
-  const records = [{ at: now, tookMs: 1, provider: 'aliyun', outcome, code: '', reply: '' }]
+  const record = { at: now, tookMs: 1, provider: 'aliyun', outcome, code: '', reply: '' }
+  const records = [record]
   if (how === 'sent' || how === 'delivered')
     return {
       to: 'final',
@@ -386,7 +401,10 @@ function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
       delivered: how === 'delivered',
       records,
     }
-  if (how === 'refused') return { to: 'final', state: how, answer: 'content', records }
+  if (how === 'refused') {
+    const passedBy = { ...record, provider: 'twilio', outcome: 'skipped' }
+    return { to: 'final', state: how, answer: 'content', records: [record, passedBy] }
+  }
   if (how === 'unknown' || how === 'held') return { to: 'final', state: how, answer: null, records }
   if (how === 'released') return { to: 'queued', dueAt: now, uncounted: true }
   const ambiguous = outcome === 'ambiguous' ? m.ambiguous + 1 : m.ambiguous
