@@ -1,13 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { type State } from '../../src/outbox/outbox.ts'
-import {
-  afterLostLease,
-  afterSettlement,
-  appendToTimeline,
-  providerOfCopy,
-  REFUNDED,
-} from '../../src/outbox/rules.ts'
+import { afterLostLease, afterSettlement, appendToTimeline, REFUNDED } from '../../src/outbox/rules.ts'
 import { FINAL_STATES } from './samples.ts'
 
 const LIVE_STATES = ['queued', 'sending'] as const
@@ -78,7 +72,4 @@ t.test('a timeline: a carrier that is passed by again for the same reason has on
   const many = Array.from({ length: 20 }, (_, n) => line(n + 1, 'retry', 'b'))
   t.same(at(appendToTimeline([copy], many)), [0, ...at(many.slice(1))], 'what may have been sent stays')
   t.same(at(appendToTimeline([line(0, 'retry', 'a')], many)), at(many))
-  t.equal(providerOfCopy([copy, line(1, 'lease-lost', 'b'), line(2, 'sent', 'c')]), 'b', 'the latest copy')
-  t.equal(providerOfCopy([copy, line(1, 'sent', 'c')]), 'a')
-  t.equal(providerOfCopy([line(1, 'sent', 'c')]), '')
 })

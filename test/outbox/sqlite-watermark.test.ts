@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
@@ -154,12 +155,18 @@ t.test('ends that are lost are told, and an attempt that had begun then counts a
 })
 
 t.test('attempts that began are known after a death; after a power cut all that was claimed', async t => {
+  const fs = process.getBuiltinModule('node:fs')
+  const usual = fs.readFileSync
   for (const [what, ambiguous] of [
     ['a death', [0, 1]],
     ['a power cut', [1, 1]],
     ['a power cut that took the mark', [1, 1]],
     ['a backup that was restored, without a watermark', [1, 1]],
+    ['a death on a machine that does not name its runs', [1, 1]],
   ] as const) {
+    if (what.startsWith('a death on'))
+      Object.assign(fs, { readFileSync: (file: string) => usual(file.replace('/proc/', '/none/'), 'latin1') })
+    syncBuiltinESMExports()
     let size = 0
     const path = await killed(t, ({ accept, run }, own) => {
       const [, sent] = accept(2)
@@ -190,6 +197,8 @@ t.test('attempts that began are known after a death; after a power cut all that 
       what,
     )
     close()
+    Object.assign(fs, { readFileSync: usual })
+    syncBuiltinESMExports()
   }
 })
 

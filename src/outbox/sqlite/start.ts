@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { say } from '../../language/sentence.ts'
@@ -51,12 +52,12 @@ function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
 /** The kernel's random name for this run of the machine, where there is one. */
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 
-/** @returns empty: it cannot be read here. */
+/** @returns another name each time where it cannot be read. */
 function readBootId(): string {
   try {
     return readFileSync(BOOT_ID_FILE, 'latin1')
   } catch {
-    return ''
+    return randomUUID()
   }
 }
 
@@ -67,7 +68,7 @@ function readBootId(): string {
  */
 export function endLeases(db: DatabaseSync, isWhole: boolean): void {
   const boot = readBootId()
-  const areMarked = isWhole && boot !== '' && readMeta(db, 'boot') === boot
+  const areMarked = isWhole && readMeta(db, 'boot') === boot
   writeMeta(db, 'boot', boot)
   db.prepare(
     "UPDATE messages SET lease_until = 0, begun = max(begun, ?) WHERE state = 'sending' AND lease_until > 0",
