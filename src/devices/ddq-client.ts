@@ -107,7 +107,6 @@ export function createDdqClient(options: DdqClientOptions) {
 
   return {
     start(): void {
-      if (running !== undefined) return
       forget()
       justLoggedIn = false
       running = new AbortController()
@@ -117,7 +116,6 @@ export function createDdqClient(options: DdqClientOptions) {
     /** Ends the connection and does not come back; `start` begins anew. */
     stop(): void {
       running?.abort()
-      running = undefined
       forget()
     },
     status: (): DdqStatus => ({ subscribed, forMs: now() - since, lastEnd, refused, received, malformed }),

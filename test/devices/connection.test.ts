@@ -1,10 +1,12 @@
 import { createSecureServer, createServer, type Http2Server } from 'node:http2'
 import { createServer as createTcpServer } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { type ConnectionOptions, holdConnection } from '../../src/devices/ddq-client.ts'
 import { say } from '../../src/language/sentence.ts'
+import { inEnglish } from '../language/english.ts'
 import { trustDuring } from '../rigs/authorities.ts'
 import { listen } from '../rigs/listen.ts'
 
@@ -61,7 +63,25 @@ t.test('why a connection ended, or did not begin', async t => {
   t.same(await told.end, { is: 'stopped', why: 'told to end' })
 
   const silent = createTcpServer(() => {})
-  const timings = { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 30 }
+  const timings = { heartbeatMs: 1000, silenceMs: 3_600_000, reconnectMs: 1000, answerMs: 1000 }
+  const answered = new Set<string>()
+  const mute = createServer()
+  mute.on('stream', async (stream, headers) => {
+    const asked = `${headers[':path']} ${await text(stream)}`
+    if (asked.includes('/a"')) stream.respond({ ':status': 400 })
+    else if (answered.has(String(headers[':path']))) stream.respond({ ':status': 200 })
+    else return
+    stream.end('{}')
+  })
+  const muteOrigin = `http://127.0.0.1:${await listen(t, mute)}`
+  for (const [path, doing] of [
+    ['', 'authenticate'],
+    ['/auth', 'subscribe to /b'],
+  ] as const) {
+    answered.add(path)
+    const ended = { is: 'closed', why: `${doing}: no answer`, logInAgain: false }
+    t.same(inEnglish(await hold(t, muteOrigin, { timings }).end), ended, 'though /a was refused')
+  }
   t.same(await hold(t, `https://127.0.0.1:${await listen(t, silent)}`, { timings }).end, {
     is: 'unreachable',
     why: 'no connection in time',
@@ -79,6 +99,8 @@ t.test('over TLS the client connects only to a server whose certificate is trust
   const certificate = await createCertificate(Date.now())
   const server = createSecureServer(certificate)
   server.on('sessionError', () => {})
+  const names: unknown[] = []
+  server.on('secureConnection', ({ servername }: { servername: unknown }) => names.push(servername))
   server.on('stream', (stream, headers) => {
     stream.on('error', () => {})
     stream.respond({ ':status': 200 })
@@ -92,6 +114,7 @@ t.test('over TLS the client connects only to a server whose certificate is trust
   trustDuring(t, certificate.cert)
   const message = new Promise(onMessage => void hold(t, origin, { onMessage }))
   t.match(await message, { kind: 'unknown', topic: 'a/b', id: '1', payload: { x: 1 } })
+  t.equal(names.at(-1), 'localhost', 'which one of its names it is asked as')
 })
 
 t.test('all streams of a connection may bring sixteen megabytes that nobody has read', async t => {

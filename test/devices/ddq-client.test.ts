@@ -1,5 +1,8 @@
 import t from 'tap'
+import { type AlertsOptions, createAlerts } from '../../src/devices/alerts.ts'
+import type { ServiceEvent } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
+import { inEnglish } from '../language/english.ts'
 import { connecting, device, large, quick, second, subscribed } from './line.ts'
 
 t.test('the client authenticates, subscribes to each topic, and hands on the messages', async t => {
@@ -92,9 +95,12 @@ t.test('after a cut the client connects and subscribes again', async t => {
 })
 
 t.test('the client tries to connect until it succeeds', async t => {
-  const { server, reporter, ids, ready, until, client, ends } = await subscribed(t)
+  const drawn = [0, 1]
+  const random = () => drawn.shift() ?? 0.5
+  const { server, reporter, ids, ready, until, client, ends, waits } = await subscribed(t, { random })
   server.proxy.setDown(true)
   await until(() => ends.length >= 4)
+  t.same(waits.slice(0, 3), [40, 60, 50], 'a fifth to either side')
   t.notOk(client.status().subscribed)
   server.proxy.setDown(false)
   await ready()
@@ -171,19 +177,37 @@ t.test(
 )
 
 t.test('a topic that is refused does not end the others', async t => {
-  const refused: string[] = []
-  const counts: number[] = []
-  const { server, reporter, ids, until, ends, client } = await subscribed(t, {
-    topics: ['/device-biz/state/product', ''],
-    onRefused: (topic, why) => refused.push(`${topic}: ${String(why)}`),
-    onSubscribed: count => counts.push(count),
-  })
+  const { ddq, server, reporter, client, until } = await connecting(t)
+  client.stop()
+  const told: ServiceEvent[] = []
+  const alerts = createAlerts({
+    ddq: { ...ddq, topics: ['/device-biz/state/product', ''] },
+    rows: [],
+    emit: event => told.push(event),
+  } as Partial<AlertsOptions> as AlertsOptions)
+  alerts.start()
+  await until(() => alerts.status().subscribed)
   server.publish(reporter.online(device, true))
-  await until(() => ids().length === 1)
-  t.match(refused, [/^: refused: HTTP 400/])
-  t.same(counts, [1])
-  t.match(client.status().refused, [{ topic: '' }])
-  t.same(ends, [])
+  server.publish({ topic: '/device-biz/state/product', id: 'x', payload: {} })
+  await until(() => alerts.status().malformed === 1)
+  t.match(alerts.status(), { leads: true, received: 1, refused: [{ topic: '' }] })
+  server.proxy.cut()
+  await until(() => told.some(({ type }) => type === 'ddq-ended') && alerts.status().subscribed)
+  t.equal(alerts.status().refused.length, 1, 'by this connection')
+  await alerts.stop()
+  const begun = [
+    { type: 'ddq-topic-refused', topic: '', why: /^refused: HTTP 400/ },
+    { type: 'ddq-subscribed', topics: 1 },
+  ]
+  t.match(inEnglish(told), [
+    { type: 'ddq-leader', leads: true },
+    ...begun,
+    { type: 'ddq-message', topic: 'online-state' },
+    { type: 'ddq-malformed', topic: 'online-state', fault: /product_id/, shape: /^\{"topic":"string"/ },
+    { type: 'ddq-ended', is: 'closed', why: /./, waitMs: 50 },
+    ...begun,
+    { type: 'ddq-leader', leads: false },
+  ])
 })
 
 t.test('a failed login ends the connection, and is tried again', async t => {

@@ -55,7 +55,7 @@ export async function connecting(
   const ends: string[] = []
   /** How long each end was waited after, ms. */
   const waits: number[] = []
-  const client = createDdqClient({
+  const ddq = {
     endpoint: {
       origin: `http://127.0.0.1:${port}`,
       authenticatePath,
@@ -69,8 +69,11 @@ export async function connecting(
       return { ok: true, value: { accessToken: tokens.issue('app').access_token } }
     }, options.tokensNow),
     topics: ['/device-biz/state/product', '/device/alert/product/+', 'thing/event/+/event_report'],
-    random: Math.random,
+    random: () => 0.5,
     now,
+  }
+  const client = createDdqClient({
+    ...ddq,
     onMalformed: what => malformed.push({ ...what, fault: String(what.fault) }),
     onEnd: (end, waitMs) => {
       waits.push(waitMs)
@@ -96,6 +99,7 @@ export async function connecting(
   client.start()
   return {
     client,
+    ddq,
     server,
     contract,
     tokens,

@@ -58,7 +58,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
         ...options.between?.(outbox),
       },
       storeKeys: STORE.storeKeys,
-      destinationOf: () => 'there',
+      destinationOf: ({ channel, kind, recipient }, country) => [channel, kind, recipient, country].join(' '),
       charges: options.charges ?? (() => []),
       render: options.render ?? renderer.render,
       wake: channel => woken.push(channel),

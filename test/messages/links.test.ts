@@ -33,6 +33,22 @@ t.test('a link of 4096 characters is sent, and an entry of LINK_HOSTS is a host'
     t.throws(() => createLinkPolicy({ httpsOnly: false, hosts: [wrong] }), TypeError, wrong)
 })
 
+t.test('each of the two rules is enough for a link in text that nobody can read to be refused', async t => {
+  const [host, http] = ['leads to a host that is not allowed (LINK_HOSTS)', 'is not an http or https link']
+  const plain = 'is not an https link (LINKS_HTTPS_ONLY)'
+  for (const [rules, unread, ftp, clear] of [
+    [{ httpsOnly: false, hosts: [] }, null, null, null],
+    [{ httpsOnly: true, hosts: [] }, host, http, plain],
+    [{ httpsOnly: false, hosts: ['a.test'] }, host, http, null],
+  ] as const) {
+    const { inText } = createLinkPolicy(rules)
+    const said = ['http://a b', 'ftp://a.test', 'http://a.test'].map(url =>
+      inText({ from: 0, to: url.length, url, hasScheme: true }),
+    )
+    t.same(said, [unread, ftp, clear], JSON.stringify(rules))
+  }
+})
+
 t.test('the host of a link is the one a browser would connect to', async t => {
   t.equal(hostOf('https://EXAMPLE.com:8443/x'), 'example.com:8443')
   t.equal(hostOf('https://例え.jp/'), 'xn--r8jz45g.jp')

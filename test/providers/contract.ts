@@ -196,7 +196,7 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     const refusals = ['refuse-recipient', 'refuse-content', 'refuse-for-now'] as const
     for (const how of ['well', ...refusals, 'drop-after-message', 'garbage'] as const) {
       rig.behave(how)
-      told.push(await send(rig))
+      told.push(await send(rig), await rig.provider.verify())
     }
     await rig.goDown()
     told.push(await send(rig), await rig.provider.verify())
@@ -234,6 +234,16 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     t.match((await lookUp(rig.message()))?.is, /^(absent|not-known)$/, 'nor another one for it')
     await rig.goDown()
     t.match(await lookUp(lost), { is: 'unreachable' })
+  })
+
+  test('a question about a message can be stopped', async (t, rig) => {
+    const { provider } = rig
+    if (provider.lookUp === undefined) return
+    rig.behave('stall-after-message')
+    const controller = new AbortController()
+    const asked = provider.lookUp(rig.message(), Date.now() - 1000, controller.signal)
+    setTimeout(() => controller.abort(), 20)
+    t.match(inEnglish(await asked), { is: 'unreachable', reply: /stopped by us$/ })
   })
 
   test('a message of another channel is a bug', async (t, rig) => {

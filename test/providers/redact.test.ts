@@ -1,32 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { createRedactor, type RepeatedMessage } from '../../src/providers/redact.ts'
 
 const READER = createRedactor({ to: 'reader@example.com' })
 
 await t.test('what the provider repeats of the message is taken out', async t => {
-  for (const [text, shown] of [
-    ['550 5.1.1 <reader@example.com> unknown', '550 5.1.1 <recipient> unknown'],
-    ['550 5.1.1 READER@EXAMPLE.COM unknown', '550 5.1.1 <recipient> unknown'],
-    ['550 5.1.1 other@example.com unknown', '550 5.1.1 <address> unknown'],
-    [
-      '554 5.7.26 see https://platform.example/a#b and www.example.com/x.',
-      '554 5.7.26 see <link> and <link>',
-    ],
-    ['554 code 123456 refused', '554 code … refused'],
-    ['554 code 12-34-56 refused', '554 code … refused'],
-    ['554 code aZ3dF9 refused', '554 code … refused'],
-    ['554 code a1b2 of a1b refused', '554 code … of a1b refused'],
-    ['554 code "123456" refused', '554 code "…" refused'],
-    ["554 code 'aZ3dF9' refused", "554 code '…' refused"],
-    ['550 "reader@example.com" unknown', '550 "<recipient>" unknown'],
-    ['550 <"reader"@example.com> unknown', '550 <address> unknown'],
-    ['550 "other.reader"@example.com unknown', '550 <address> unknown'],
-    ['250 2.0.0 Ok: queued as 4F2C1A0B9D', '250 2.0.0 Ok: queued as …'],
-    ['421 4.3.2 try again in 5 minutes', '421 4.3.2 try again in 5 minutes'],
-    ['550 5.7.26. no', '550 5.7.26. no'],
-    ['  two\r\nlines\tand \u001b[31m colour\u2028 ', 'two lines and [31m colour'],
-  ] as const)
-    t.equal(READER.reply(text), shown)
+  const record = readFileSync(join(import.meta.dirname, '../fixtures/redacted.txt'), 'utf8')
+  for (const [text, shown] of record
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split(' ⇒ ').map(each => String(JSON.parse(each)))))
+    t.equal(READER.reply(text ?? ''), shown)
   const known = createRedactor({ to: 'reader@example.com' }, ['top(secret'])
   t.equal(known.reply('you sent top(secret as password'), 'you sent … as password')
   t.equal(READER.reply('x'.repeat(5000)).length, 200)

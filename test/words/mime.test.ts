@@ -140,6 +140,8 @@ t.test('an invalid address or id is a bug, and throws', async t => {
     '"a"b"@b.test',
     '"a\r\nBcc: c@d"@b.test',
     'a@b(c)',
+    'a@b\r\n',
+    ' a@b',
   ]) {
     t.throws(() => compose({ ...base, to }), TypeError)
   }

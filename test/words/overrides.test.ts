@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { say } from '../../src/language/sentence.ts'
@@ -118,73 +118,13 @@ t.test("one message's own HTML is one file, for all languages or one, in the loo
 })
 
 t.test('a broken file is named with line and reason, and the built-in one is used', async t => {
-  const cases: readonly [file: string, text: string, reason: RegExp][] = [
-    [
-      'locales/en.json',
-      '{\n  "sms": {\n    "login-code": "x",,\n  }\n}',
-      /^locales\/en\.json:3 is neither JSON nor YAML: UNEXPECTED_TOKEN$/,
-    ],
-    [
-      'locales/en.json',
-      '{"mail": {\n"device-alert": {\n"heading":"h","preheader":"p","details": {\n"nosuch":"x" } } } }',
-      /^locales\/en\.json:4 mail\/device-alert\/details .*: nosuch$/,
-    ],
-    [
-      'locales/en.json',
-      '{"mail": {\n"device-alert": {\n"heading":"h","preheader":"p","details": {\n\n"device":"{{ x }}" } } } }',
-      /^locales\/en\.json:5 mail\/device-alert\/details\/device: unknown variable: x$/,
-    ],
-    [
-      'locales/en.json',
-      '{\n"common": {\n"footer":"{{ url }}" } }',
-      /^locales\/en\.json:3 common\/footer: unknown variable: url/,
-    ],
-    [
-      'locales/en.json',
-      '{\n"common": {\n"link":"{{ url }}" } }',
-      /^locales\/en\.json:3 common\/link: unknown variable: url/,
-    ],
-    [
-      'locales/en.json',
-      '{\n  "mail": {\n    "file": {\n      "heading": "a",\n      "before": [\n        "b",\n        "{{ url }}"\n      ]\n    }\n  }\n}',
-      /^locales\/en\.json:7 .*unknown variable: url/,
-    ],
-    ['locales/en.json', '{\n\n  "sms": { "login-code": "{{ code" }\n}', /^locales\/en\.json:3 .*not closed/],
-    [
-      'locales/en.json',
-      '{"sms": {"login-code": "{% if validity %}x{% endif %}"}}',
-      /^locales\/en\.json: \/sms\/login-code comes out blank$/,
-    ],
-    ['locales/en.json', '[]', /^locales\/en\.json:1 the file must be object$/],
-    ['locales/EN.json', '{}', /^locales\/EN\.json: the file should be called by the tag of a language/],
-    ['layout.html', '<p>\n{{ password }}', /^layout\.html:2 unknown variable: password/],
-    ['layout.html', '<p>\n\n{% if code %}', /^layout\.html:3 tag .* not closed/],
-    ['layout.html', '{{ code | exec }}', /^layout\.html:1 undefined filter: exec/],
-    ['layout.html', '  \n', /^layout\.html: comes out blank/],
-    ['messages/member-alarm.txt', '{{ username }}', /^messages\/member-alarm\.txt: comes out blank/],
-    [
-      'layout.html',
-      "a\n{% include '.env' %}\n{% include '.env' %}",
-      /^layout\.html:2 no template is called \.env/,
-    ],
-    [
-      'layout.txt',
-      '{% for i in (1..9999999) %}{% for j in (1..9999) %}x{% endfor %}{% endfor %}',
-      /^layout\.txt:1 .*limit/,
-    ],
-    [
-      'messages/file.html',
-      "{% render '../../package.json' %}",
-      /^messages\/file\.html:1 no template is called .*package\.json/,
-    ],
-    ['messages/nosuch.html', 'x', /^messages\/nosuch\.html: no kind of mail is called nosuch/],
-    ['messages/file.xx.html', 'x', /^messages\/file\.xx\.html: no language is called xx/],
-  ]
+  const record = await readFile(join(import.meta.dirname, '../fixtures/broken-words.txt'), 'utf8')
   const builtIn = rendererFor()
-  for (const [file, text, reason] of cases) {
-    await t.test(`${file}: ${reason.source.slice(0, 60)}`, async t => {
-      const { renderer } = await withTemplates(t, { [file]: text })
-      t.match(reasons(renderer), [reason])
+  for (const line of record.trimEnd().split('\n')) {
+    const [file = '', text = '', reason = ''] = line.split(' ⇒ ')
+    await t.test(reason.slice(0, 60), async t => {
+      const { renderer } = await withTemplates(t, { [file]: String(JSON.parse(text)) })
+      t.same(reasons(renderer), [reason])
       t.equal(renderer.problems()[0]?.is, 'refused')
       t.same(renderer.viewMail(code), builtIn.viewMail(code))
       t.equal(smsOf(renderer, login), smsOf(builtIn, login))

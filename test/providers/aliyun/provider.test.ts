@@ -26,6 +26,12 @@ t.test('what it asks for', async t => {
       TemplateParam: '{"code":"607182"}',
       OutId: message.id,
     },
+    headers: {
+      'x-acs-date': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+      'x-acs-signature-nonce': /^[\da-f]{32}$/,
+      'x-acs-version': '2017-05-25',
+      accept: 'application/json',
+    },
   })
   t.match(server.standIn.messages[0]?.body, '【示例科技】您的验证码为607182')
   t.match(await provider.verify(), { ok: true })
@@ -85,8 +91,13 @@ t.test('an answer of the API means', async t => {
       plain(403, '<html>', { 'retry-after': '7' }),
       { is: 'retry', whose: 'ours', scope: 'account', code: 'http-403', overload: undefined },
     ],
-    [plain(402, ''), { is: 'retry', whose: 'ours', scope: 'account' }],
-    [plain(413, ''), { is: 'retry', whose: 'ours', scope: 'message' }],
+    ...[401, 402, 404, 407].map((status): [CarrierFault, object] => [
+      plain(status, ''),
+      { is: 'retry', whose: 'ours', scope: 'account' },
+    ]),
+    [plain(400, ''), { is: 'retry', whose: 'ours', scope: 'message' }],
+    [plain(405, ''), { is: 'retry', whose: 'ours', scope: 'message' }],
+    [plain(200, '{"Code":"isv.NEW_CODE"}'), { whose: 'ours', reply: 'isv.NEW_CODE' }],
     [plain(307, ''), { is: 'retry', whose: 'ours', scope: 'transport', code: 'http-307' }],
     [plain(500, '{"Code":"OK"}'), ambiguous],
     [plain(502, '<html>'), ambiguous],
@@ -215,6 +226,21 @@ t.test('a row with our OutId is ours, whatever became of it; no row proves nothi
   t.match(await listing(1, null, { OutId: message.id }), { is: 'accepted' })
   t.match(await asked({ TotalCount: 2, SmsSendDetailDTOs: null }), { is: 'not-known' })
   t.match(await asked({ TotalCount: 'x' }), { is: 'not-known' })
+  for (const [TotalCount, pages] of [
+    [50, ['1']],
+    [51, ['1', '2']],
+    [999, ['1', '2', '3', '4']],
+  ] as const) {
+    const before = server.standIn.requests.length
+    await asked({ TotalCount })
+    const [day, ...more] = server.standIn.requests.slice(before).map(({ query }) => query)
+    const ofDay = [day, ...more].filter(each => each?.['SendDate'] === day?.['SendDate'])
+    t.same(
+      ofDay.map(each => each?.['CurrentPage']),
+      pages,
+      `${TotalCount} rows`,
+    )
+  }
 })
 
 t.test('a signature of each kind of wrong', async t => {

@@ -40,6 +40,12 @@ t.test('reports in one request, in any order', async t => {
   ])
 })
 
+t.test('a report that says both that it arrived and that it did not says nothing of the number', async t => {
+  const contrary = { biz_id: 'b1', success: false, err_code: 'DELIVERED' }
+  const fault = { verdict: 'later', scope: 'message', reason: null }
+  t.match(parse([contrary]), [{ status: 'undelivered', errorCode: 'DELIVERED', fault }])
+})
+
 t.test('the words of a report and its time are kept, in both forms', async t => {
   const failed = { success: false, err_code: 'MK:0001', err_msg: '手机关机，尾号 13711112222' }
   const mainland = { biz_id: 'b1', out_id: ID, ...failed }

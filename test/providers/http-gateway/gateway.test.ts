@@ -1,5 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
+import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
@@ -128,6 +130,26 @@ t.test('what a message leaves open is empty, and what is left of its life is a s
   t.same(forms, [{ left: '2 min, 179 s' }, { left: '1 min, 59 s' }, { left: '1 min, 1 s' }])
 })
 
+t.test(
+  'preview says what is sent, without a secret, where that is neither a text nor a template',
+  async t => {
+    const saying = (json: string) =>
+      openFile(t, { request: { url: 'https://sms.example.com/v1?to={{ number }}', json } }, { key: 'canary' })
+    const plain = saying('{"code": "{{ params.code }}", "key": "{{ secrets.key }}"}')
+    t.equal(
+      plain.requestOf?.(sms()),
+      'POST https://sms.example.com/v1?to=447400112233 {"code": "607182", "key": "secrets.key"}',
+    )
+    t.equal(
+      plain.requestOf?.(sms({ params: {} })),
+      'its request says params.code, which the message does not have',
+    )
+    for (const name of ['text', 'template.id'])
+      t.equal(saying(`{"t": "{{ ${name} }}"}`).requestOf?.(sms()), null, name)
+    t.equal(saying('{"t": {{ unicode }}}').requestOf?.(sms()), null)
+  },
+)
+
 t.test('numbers and switches are said as such, whatever else a request says', async t => {
   const { url, got } = await startSink(t)
   const json = '{"unicode": {{ unicode }}, "seconds": {{ seconds }}, "minutes": {{ minutes }}}'
@@ -142,7 +164,7 @@ t.test('numbers and switches are said as such, whatever else a request says', as
 })
 
 t.test('a code of letters is taken out of what a gateway says', async t => {
-  const { url } = await startSink(t, '{"code":"x","why":"QWERTY is a word"}')
+  const { url } = await startSink(t, `{"pad":"${'x'.repeat(4096)}","code":"x","why":"QWERTY is a word"}`)
   const answer = { code: '/code', words: '/why', codes: { x: 'ours' } }
   const provider = openFile(t, { request: { url, json: '{}' }, answer })
   t.match(inEnglish(await provider.send(sms({ params: { code: 'QWERTY' } }), abort())), {
@@ -215,43 +237,10 @@ t.test(
 )
 
 t.test('a file that cannot be used says which gateway, where and why, and quotes no value', async t => {
-  const request = { url: 'https://sms.example.com/send', json: '{}' }
-  const table: readonly [string, RegExp][] = [
-    ['g: [', /is neither JSON nor YAML/],
-    ['[]', /the file must be object/],
-    ['{}', /must NOT have fewer/],
-    [`a: &a [1]\nb: &b [${'*a,'.repeat(11)}]\nc: [${'*b,'.repeat(11)}]`, /refers to itself too often/],
-    [file({}), /g must have required property 'request'/],
-    [stringify({ 'G h': { request } }), /the file must match pattern.*: G h$/],
-    [file({ request, anwser: {} }), /line 5.*anwser/],
-    [file({ request: { ...request, form: {} } }), /g\/request must NOT be valid/],
-    [file({ request: { ...request, json: '{{ txt }}' } }), /line 4: g\/request\/json unknown variable: txt/],
-    [file({ request: { ...request, json: '{{ text | raw }}' } }), /undefined filter: raw/],
-    [file({ request: { ...request, json: '{"t": {{ text }}}' } }), /is no JSON once it is filled/],
-    [file({ request: { ...request, headers: { Host: 'x' } } }), /headers must match.*: Host$/],
-    [file({ request: { ...request, headers: { 'a b': 'x' } } }), /: a b$/],
-    [file({ request: { ...request, url: 'https://sms.example.com/a/../b?c' } }), /url has \. or \.\./],
-    [file({ request: { url: 'http://sms.example.com/' } }), /g\/request\/url must be an https address/],
-    [file({ request: { url: 'https://{{ to }}/' } }), /must be an https address/],
-    [file({ request: { url: 'https://user:canary@sms.example.com/' } }), /must be an https address/],
-    [file({ request: { url: 'https://sms.example.com#a' } }), /has no host that stands for itself/],
-    [file({ request: { url: 'https://sms.example.com{{ text }}' } }), /has no host that stands for itself/],
-    [file({ request: { ...request, method: 'GET' } }), /GET has no body/],
-    [file({ request, check: 'https://other.example.com/' }), /g\/check must be at the same host/],
-    [file({ request, answer: { codes: { '1': 'perhaps' } } }), /must be/],
-    [file({ request, answer: { codes: { '1': { limit: 'number' } } } }), /minutes|must/],
-    [file({ request, answer: { id: '<id>no group</id>' } }), /g\/answer\/id needs a group/],
-    [file({ request, answer: { code: '(' } }), /g\/answer\/code is neither/],
-    [file({ request, reports: { id: '/id' } }), /required property 'state'/],
-    [file({ request, reports: { id: 'id=(.+)', state: '/s', states: {} } }), /reports\/id must match/],
-    [file({ request, reports: { id: '/id', state: '/s', states: { a: 'x' } } }), /must be one of sent, /],
-    [file({ request, limits: { concurrency: 0 } }), /must be >= 1/],
-  ]
-  for (const [text, expected] of table) {
-    const read = parseGateways(text)
-    const fault = 'fault' in read ? read.fault : 'none'
-    t.match(fault, /^line \d+: /, text)
-    t.match(fault, expected, text)
+  const record = readFileSync(join(import.meta.dirname, '../../fixtures/gateway-faults.txt'), 'utf8')
+  for (const line of record.trimEnd().split('\n')) {
+    const [text = '', fault = ''] = line.split(' ⇒ ')
+    t.same(inEnglish(parseGateways(String(JSON.parse(text)))), { fault }, text)
     t.notMatch(fault, 'canary')
   }
   t.match(faultsIn({ ...enough, SMS_GATEWAYS: '[]' }), [/^SMS_GATEWAYS line 1/])
@@ -405,6 +394,27 @@ t.test('no redirect is followed, and a template carrier gets its template', asyn
   const mapped = openFile(t, { request }, {}, { templates })
   t.equal(mapped.fits?.(sms({ text })), null)
   await mapped.send(sms({ text }), abort())
+  const signed = { templateFor: () => ({ template: 'T2', signature: '示例', params: { c: CODE } }) }
+  const other = openFile(t, { request }, {}, { templates: signed })
+  const named = [{}, { sender: { from: 'Courier' } }, { sender: { messagingServiceSid: 'MG1' } }].map(each =>
+    [mapped, other].map(provider => provider.scopesOf?.(sms(each))),
+  )
+  const [bare, full] = [
+    { template: 'T1', sender: undefined, country: 'GB' },
+    { template: 'T2', sender: '示例', country: 'GB' },
+  ]
+  const from = { sender: 'Courier' }
+  t.same(named, [
+    [bare, full],
+    [
+      { ...bare, ...from },
+      { ...full, ...from },
+    ],
+    [bare, full],
+  ])
+  const unnamed = openFile(t, { request: { url, json: '{}' } })
+  t.same(unnamed.scopesOf?.(sms({ sender: { from: 'Courier' } })), { ...from, country: 'GB' })
+  t.same(openFile(t, { request }).scopesOf?.(sms()), { country: 'GB' }, 'it sends none')
   t.same(JSON.parse(got.at(-1)?.body ?? ''), { t: 'T1', v: [CODE], p: CODE })
   const misfit = mapped.fits?.(sms({ params: {} }))
   t.equal(String(misfit), 'its request says params.code, which the message does not have')

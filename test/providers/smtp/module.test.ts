@@ -46,7 +46,13 @@ t.test('each setting reaches the mail server', async t => {
     DKIM_KEY_FILE: keyFile,
   })
   t.equal(provider.concurrency, 3)
+  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
+  t.same(
+    timers().flatMap(({ args: [, ms = 0] }) => (ms >= 5000 ? ms : [])),
+    // Up to the login, of which connecting has 5 s; what nodemailer sets; idleness, the dialogue and the reply to it.
+    [30_000, 30_000, 5000, 25_000, 30_000, 5000, 60_000, 60_000, 300_000],
+  )
   t.match(server.connections[0]?.commands, [
     /^EHLO courier\.example\.com$/,
     /^MAIL FROM:<bounces@example\.com>/,

@@ -43,7 +43,7 @@ t.test('a signature and a template are found on whichever page they are', async 
   const template = { TemplateId: 9, TemplateContent: '{1}', International: 0, StatusCode: 0 }
   // No time limit is for all pages together: one would be over at once.
   t.intercept(AbortSignal, 'timeout', { value: () => AbortSignal.abort() })
-  const { results } = await runCheck(t, mappedTo([code]), {
+  const { results, server } = await runCheck(t, mappedTo([code]), {
     signatures: [...many(signature), ...SIGNATURES],
     templates: [...many(template), ...TEMPLATES],
   })
@@ -51,6 +51,23 @@ t.test('a signature and a template are found on whichever page they are', async 
     { about: `tencent signature ${SIGN_NAME}`, is: 'ok' },
     { about: 'tencent template 1110', is: 'ok' },
   ])
+  const asked = server.standIn.requests.filter(({ action }) => action === 'DescribeSmsSignList')
+  t.same(
+    asked.map(({ params }) => Object.entries(params).join(' ')),
+    [
+      'International,0 Limit,1 Offset,0',
+      ...[0, 50, 100].map(from => `International,0 Limit,50 Offset,${from}`),
+      'International,1 Limit,50 Offset,0',
+    ],
+  )
+  const rows = Array.from({ length: 50 }, () => ({}))
+  const body = JSON.stringify({
+    Response: { DescribeSignListStatusSet: rows, DescribeTemplateStatusSet: rows },
+  })
+  const endless = await runCheck(t, mappedTo([code]), {
+    fault: () => ({ is: 'answer', status: 200, body }),
+  })
+  t.equal(endless.server.standIn.requests.length, 1 + 2 * 2 * 20, 'twenty pages of each part, no more')
 })
 
 t.test('without a signature only the mainland is sent nothing', async t => {
