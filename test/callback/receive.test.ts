@@ -177,6 +177,7 @@ t.test('it is answered 0 at the deadline when a verdict is not known', async t =
 
 t.test('what the store took is no longer left for the verdicts', async t => {
   const time = enterVirtualTime(t)
+  const beganAt = time.now()
   const arrived: number[] = []
   const { receive, begun } = open({
     now: time.now,
@@ -190,7 +191,7 @@ t.test('what the store took is no longer left for the verdicts', async t => {
   })
   const answered = receive(CALLER, BODY)
   await until(() => begun.length === 2, 'both are handed over')
-  t.same(arrived, [0, 0], 'by the clock of the service')
+  t.same(arrived, [beganAt, beganAt], 'by the clock of the service')
   time.tick(10)
   t.match((await answered).answer, { err_code: 0, err_msg: '' })
 })

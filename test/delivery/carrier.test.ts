@@ -262,9 +262,7 @@ function openPlay() {
       said.add(ended === undefined ? 'it is under way' : describeEnd(ended))
     }
     const { circuit, openUntil } = carrier.standing(now)
-    const { partialFaults, limit, limitReason } = carrier.status(now)
-    const told = partialFaults.map(({ scope, name }) => ` | told of ${scope} ${name}`)
-    if (limitReason !== 'most') told.push(` | ${limit} at once: ${limitReason}`)
+    const told = carrier.status(now).partialFaults.map(({ scope, name }) => ` | told of ${scope} ${name}`)
     const { until, code, isOfDestination } = carrier.mayAsk(outgoing, now) ?? {}
     const obstacle = code === undefined ? 'may be asked' : `${code} until ${until}`
     return `${step} → ${[...said].join('; ')} | ${circuit} until ${openUntil} | ${obstacle}${isOfDestination ? ' for all there' : ''}${told.join('')}`

@@ -113,31 +113,6 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
   )
 
   await t.test(
-    'however much a process leaves, all of it is taken over before the next heartbeat',
-    async t => {
-      const url = await rig.url()
-      const time = { at: 7 }
-      const { outbox, log } = await open(t, url, time)
-      const { outbox: other, commits, end } = await open(t, url, time)
-      const left = Array.from({ length: 501 }, (_, n) =>
-        sample(ours, { lease: ownLease(other), recipient: `r${n}@example.com` }),
-      )
-      await Promise.all(left.map(each => other.accept([each])))
-      t.match(
-        commits,
-        [128, 128, 128, 117].map(calls => ({ calls })),
-      )
-      await end()
-      time.at += 2 * HOUR
-      for (let n = 0; n < 3; n += 1) await claim(outbox)
-      t.same(
-        log.slice(1),
-        [500, 1].map(count => `take over: ${count} messages that a process was sending which is gone`),
-      )
-    },
-  )
-
-  await t.test(
     'a process that is cut off begins nothing before others take over, nor when it is back',
     async t => {
       const url = await rig.url()

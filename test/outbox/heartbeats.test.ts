@@ -1,4 +1,3 @@
-import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
@@ -77,26 +76,6 @@ t.test('a heartbeat holds claims from when it was sent, and they are not held af
   state.at = 20_000
   await t.rejects(beats.confirmAlive(), StoreUnavailable, 'an answer that takes longer than it holds')
 })
-
-t.test(
-  'after one that failed the next heartbeat comes within a second and a half, and then every five',
-  async t => {
-    mock.timers.enable({ apis: ['setTimeout'] })
-    t.teardown(() => mock.timers.reset())
-    const { state, beats } = await beat(t)
-    const countAfter = async (ms: number) => {
-      mock.timers.tick(ms)
-      await new Promise(resolve => setImmediate(resolve))
-      return beats.heartbeats()
-    }
-    t.same([await countAfter(4999), await countAfter(1)], [1, 2])
-    state.isAway = true
-    t.equal(await countAfter(5000), 2)
-    state.isAway = false
-    t.equal(await countAfter(1500), 3)
-    t.same([await countAfter(4999), await countAfter(1)], [3, 4])
-  },
-)
 
 t.test(
   'a clock is apart from the database’s by more than two seconds and half of what it took to ask',

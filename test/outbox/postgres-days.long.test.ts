@@ -1,8 +1,5 @@
-import pg from 'pg'
 import t from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import type { Client } from '../../src/outbox/postgres/connect.ts'
-import { dropDays } from '../../src/outbox/postgres/days.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { lease, NOON, STORE, sample, testClock } from './samples.ts'
@@ -75,15 +72,6 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.same(await days(), ['20251016', '20261120', '20261230'])
   })
 
-  await t.test('a cancelled message makes its partition as well', async t => {
-    const { clock, outboxes, days } = await openStore(1)
-    const given = sample(clock, { lifeMs: 400 * DAY })
-    await outboxes[0]?.accept([given])
-    clock.advance(5 * DAY)
-    t.equal(await outboxes[0]?.actions.cancelMessage(given.message.id), true)
-    t.same(await days(), ['20261120', '20261125'])
-  })
-
   await t.test('today and tomorrow are made ahead, and what is too old is dropped', async t => {
     const { clock, outboxes, ask, send, days, prune } = await openStore(1, 3)
     const [outbox] = outboxes
@@ -127,19 +115,6 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.notOk((await days()).includes('20261120'))
   })
 
-  await t.test('a day that another replica has dropped meanwhile is passed by', async t => {
-    const { client, ask, days } = await openStore(1)
-    const query = async (asked: pg.QueryConfig | string) => {
-      const result = await client.query(asked)
-      if (typeof asked !== 'string' && asked.text.includes('pg_inherits'))
-        await ask('DROP TABLE courier_finished_20261120, courier_reports_20261120')
-      return result
-    }
-    await dropDays(Object.assign(Object.create(client), { query }) as Client, NOON + DAY)
-    t.same(await days(), [])
-    t.same(await ask('SHOW lock_timeout'), [{ lock_timeout: '0' }], 'a limit of the drop alone')
-  })
-
   await t.test('a code is known that a replica has ended whose clock is behind', async t => {
     const { url, clock, outboxes } = await openStore(1)
     const behind = { now: () => clock.now() - 1_800_000 }
@@ -153,29 +128,6 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.match(await outboxes[0]?.accept([repeated]), [
       { is: 'finished', id: older.message.id, state: 'superseded' },
     ])
-  })
-
-  await t.test('with a long retention a partition has several days', async t => {
-    const { outboxes, ask, send } = await openStore(1, 300)
-    for (const ms of [0, DAY, 4 * DAY, 5 * DAY]) await send(outboxes[0], ms)
-    const bounds = await ask(`SELECT pg_get_expr(relpartbound, oid) AS bounds FROM pg_class
-      WHERE relname LIKE 'courier_finished_2%' AND relkind = 'r'
-        AND relnamespace = current_schema()::regnamespace ORDER BY relname`)
-    const length = bounds.map(each => {
-      const [from = 0, to = 0] = [...String(each['bounds']).matchAll(/\d+/g)].map(Number)
-      return (to - from) / DAY
-    })
-    t.same(length, [5, 5, 5])
-  })
-
-  await t.test('partitions of another retention stay beside those of this one', async t => {
-    const { url, clock, outboxes, send, days } = await openStore(1)
-    await send(outboxes[0], 2 * DAY)
-    clock.set(NOON + DAY)
-    const wider = await createPostgresOutbox({ ...STORE, retentionDays: 300, url, clock })
-    t.teardown(() => wider.close())
-    await send(wider)
-    t.same(await days(), ['20261120', '20261121', '20261122'], 'the one of five days has found room for one')
   })
 
   await t.test('what counts no more is deleted, and nothing else', async t => {

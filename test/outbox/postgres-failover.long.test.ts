@@ -1,6 +1,5 @@
 import t from 'tap'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { sessionSettings } from '../../src/outbox/postgres/connect.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { STORE, sample } from './samples.ts'
@@ -22,28 +21,6 @@ t.test('what an administrator set for all sessions is not what ours have', { ski
   ])
     await admin.query(`ALTER DATABASE postgres SET ${setting}`)
   await admin.end()
-  const client = await connectTo(url)
-  await client.query(sessionSettings(1000))
-  const { rows } = await client
-    .query<{ name: string; setting: string }>(
-      "SELECT name, setting FROM pg_settings WHERE source = 'session'",
-    )
-    .finally(() => client.end())
-  t.same(Object.fromEntries(rows.map(({ name, setting }) => [name, setting])), {
-    default_transaction_deferrable: 'off',
-    default_transaction_isolation: 'read committed',
-    default_transaction_read_only: 'off',
-    enable_bitmapscan: 'off',
-    enable_hashjoin: 'off',
-    enable_mergejoin: 'off',
-    enable_seqscan: 'off',
-    idle_in_transaction_session_timeout: '2000',
-    jit: 'off',
-    lock_timeout: '800',
-    plan_cache_mode: 'force_generic_plan',
-    statement_timeout: '1000',
-    synchronous_commit: 'on',
-  })
   const outboxes = [await open(url), await open(url), await open(url)]
   const accepted = await Promise.all(
     Array.from({ length: 300 }, async (_, n) => {

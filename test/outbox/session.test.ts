@@ -1,16 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import {
-  awaitStatements,
-  beginTransaction,
-  type Client,
-  commitTransaction,
-  createConnections,
-  runStatement,
-  statement,
-} from '../../src/outbox/postgres/connect.ts'
+import { type Client, createConnections } from '../../src/outbox/postgres/connect.ts'
 import { requireOwnSessions } from '../../src/outbox/postgres/migrate.ts'
 
 t.test('at the start two connections are asked in turns for their sessions, four times each', async t => {
@@ -35,42 +26,6 @@ t.test('at the start two connections are asked in turns for their sessions, four
         /^a pooler in front of the database lends sessions by the transaction: set its pool_mode to session/,
     })
   await t.rejects(requireOwnSessions({ use: () => Promise.reject(new Error('away')) }), { message: 'away' })
-})
-
-t.test('what is asked in one go leaves in one write, and a commit that was a rollback is none', async t => {
-  const asked: unknown[] = []
-  const writes = { corked: 0, uncorked: 0 }
-  let command = 'COMMIT'
-  const stream = {
-    get writableCorked() {
-      return writes.corked - writes.uncorked
-    },
-    cork: () => void (writes.corked += 1),
-    uncork: () => void (writes.uncorked += 1),
-  }
-  const query = async (each: unknown) => {
-    asked.push(each)
-    return { command: String(each) === 'COMMIT' ? command : 'SELECT' }
-  }
-  const client = { connection: { stream }, query } as unknown as Client
-  const [first, second] = [statement`SELECT ${1}, '\\d'`, statement`SELECT $1`]
-  t.same([first.text, second.text], ["SELECT 1, '\\d'", 'SELECT $1'])
-  t.not(first.name, second.name, 'a name means one statement')
-  const results = await commitTransaction(client, beginTransaction(client), runStatement(client, second, 7))
-  t.same(writes, { corked: 1, uncorked: 1 })
-  t.same(asked, [
-    'BEGIN; SET LOCAL synchronous_commit = on',
-    { name: second.name, text: 'SELECT $1', values: [7] },
-    'COMMIT',
-  ])
-  t.equal(results.length, 3)
-  await turn()
-  await beginTransaction(client, false)
-  t.equal(asked.at(-1), 'BEGIN; SET LOCAL synchronous_commit = off')
-  command = 'ROLLBACK'
-  await t.rejects(commitTransaction(client), { message: 'the transaction was rolled back' })
-  const [cause, rest] = [Promise.reject(new Error('the cause')), Promise.reject(new Error('for that'))]
-  await t.rejects(awaitStatements(Promise.resolve(1), cause, rest), { message: 'the cause' })
 })
 
 /** Connections to a database that answers the first words so, and nothing after. */
