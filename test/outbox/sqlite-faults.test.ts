@@ -119,6 +119,16 @@ t.test('a file that is no store refuses the start', async t => {
   })
 })
 
+t.test('the database of another program refuses the start, and is left as it is', async t => {
+  const path = pathIn(t)
+  const other = new DatabaseSync(path)
+  other.exec('CREATE TABLE bookings (id)')
+  other.close()
+  const before = await stat(path)
+  await t.rejects(openAt(path), { name: 'StoreUnusable', message: /tables of another program/ })
+  t.equal((await stat(path)).mtimeMs, before.mtimeMs)
+})
+
 t.test('a start that ends while it notes a new secret has noted nothing', async t => {
   const path = pathIn(t)
   const first = await openAt(path)

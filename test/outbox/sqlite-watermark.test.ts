@@ -162,6 +162,7 @@ t.test('attempts that began are known after a death; after a power cut all that 
     ['a power cut', [1, 1]],
     ['a power cut that took the mark', [1, 1]],
     ['a backup that was restored, without a watermark', [1, 1]],
+    ['a backup that was restored, beside the mark of another store', [1, 1]],
     ['a death on a machine that does not name its runs', [1, 1]],
   ] as const) {
     if (what.startsWith('a death on'))
@@ -178,6 +179,11 @@ t.test('attempts that began are known after a death; after a power cut all that 
     })
     if (what.endsWith('mark')) truncateSync(`${path}-wal`, size)
     if (what.endsWith('watermark')) await rm(`${path}-watermark`)
+    if (what.endsWith('of another store')) {
+      const other = join(path, '../other.db')
+      openAt(other).close()
+      await copyFile(`${other}-watermark`, `${path}-watermark`)
+    }
     if (what.startsWith('a power cut')) {
       const db = new DatabaseSync(path)
       db.exec("UPDATE meta SET value = 'another' WHERE key = 'boot'")

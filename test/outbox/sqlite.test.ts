@@ -22,6 +22,13 @@ t.test('only the service’s user may read the store', async t => {
     bytes,
     files.reduce((sum, { size }) => sum + size, 0),
   )
+  await outbox.queries.probeCommit()
+  const after = await outbox.queries.readSummary(0)
+  t.equal(
+    Math.floor((Number(after.bytes) - Number(bytes)) / 65_536),
+    1,
+    'a probe needs room as a callback does',
+  )
 })
 
 await outboxContract(t, 'sqlite', createStores(t.testdirName, serveHere), { numRuns: 40, seed: 1 })

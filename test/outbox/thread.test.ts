@@ -209,7 +209,7 @@ t.test(
   'only what waited for the disk is told as a commit: no mark of an attempt, and nothing that reads',
   async t => {
     const clock = testClock()
-    const commits: { readonly calls: number }[] = []
+    const commits: { readonly calls: number; readonly ms: number }[] = []
     const outbox = await createSqliteOutbox({
       ...STORE,
       path: `${t.testdir({})}/outbox.db`,
@@ -223,6 +223,7 @@ t.test(
     const { id } = given.message
     await outbox.accept([given])
     t.match(commits, [{ calls: 1 }])
+    t.ok(commits.every(({ ms }) => ms > 0))
     await outbox.beginAttempt(id, held, 'smtp')
     await outbox.queries.findMessage(id)
     await outbox.queries.readSummary(0)

@@ -126,7 +126,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
   })
 
   await t.test('a summary has what ended last, each with its recipient and what was reported', async t => {
-    const { outbox, clock } = await fresh(t, create)
+    const { outbox, clock } = await fresh(t, create, { retentionDays: 60 })
     const end = async (channel: 'email' | 'sms', recipient: string, report = false) => {
       const held = lease(clock)
       const given = sample(clock, { channel, recipient, lease: held })
@@ -137,9 +137,9 @@ export async function admin(t: Test, create: Create): Promise<void> {
       if (report) await outbox.writeReceipt(status)
       clock.advance(1000)
     }
+    await outbox.accept([sample(clock, { channel: 'sms', recipient: '+8613800138001' })])
     for (let n = 0; n < 52; n += 1) await end('email', `${n}@example.com`)
     await end('sms', '+8613800138000', true)
-    await outbox.accept([sample(clock, { channel: 'sms', recipient: '+8613800138001' })])
     clock.advance(30 * DAY)
     const { ended } = await outbox.queries.readSummary(clock.now())
     t.match(
@@ -158,6 +158,12 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.equal(mails.length, 50)
     t.ok(mails.includes(recipientHashOf('email', '51@example.com')))
     t.notOk(mails.includes(recipientHashOf('email', '1@example.com')), 'the oldest are not among them')
+    const isTold = async (length: number) => {
+      const newer = () => sample(clock, { purpose: 'link', held: true, dedupeKey: `${Math.random()}` })
+      await outbox.accept(Array.from({ length }, newer))
+      return (await outbox.queries.readSummary(clock.now())).ended.some(({ channel }) => channel === 'sms')
+    }
+    t.same([await isTold(1999), await isTold(1)], [true, false], 'only of the 2,000 that came last')
   })
 
   await t.test(
