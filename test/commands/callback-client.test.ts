@@ -39,7 +39,10 @@ t.test('it says who asks, and keeps the beginning of a long answer', async t => 
     response.end(`{"err_code":4002012,"more":"${'x'.repeat(3000)}"}`)
   })
   t.match(await platform(t).post(base, {}), { errCode: 4_002_012, body: /^\{.{1999}$/ })
+  const waits: number[] = []
+  t.intercept(AbortSignal, 'timeout', { value: (ms: number) => void waits.push(ms) })
   await platform(t, { userAgent: 'another' }).post(base, {})
+  t.same(waits, [10_000])
   t.same(agents, ['callback-courier-send', 'another'])
 })
 

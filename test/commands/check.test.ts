@@ -212,10 +212,18 @@ t.test('a certificate that clients will refuse', async t => {
   ])
   t.match(await about({ TLS: 'off' }), [/^ok certificate: TLS=off/])
 
-  const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 60_000) })
-  writeFileSync(certFile, expired.cert)
-  writeFileSync(served.TLS_KEY_FILE, expired.key)
-  t.match(await about({}), [/^ok/, /^fail certificate: .* expired on /, /^warn .*self-signed/])
+  for (const [hours, said] of [
+    [-1, /^fail certificate: .* expired on /],
+    [14 * 24 - 1, /^warn certificate: the certificate in TLS_CERT_FILE expires on \S+ → renew it$/],
+    [14 * 24 + 1, null],
+  ] as const) {
+    const made = await createTestCertificate({ notAfter: new Date(Date.now() + hours * 3_600_000) })
+    writeFileSync(certFile, made.cert)
+    writeFileSync(served.TLS_KEY_FILE, made.key)
+    const lines = await about({})
+    t.match(lines, [/^ok/, ...(said === null ? [] : [said]), /^warn .*self-signed/])
+    t.equal(lines.length, said === null ? 2 : 3)
+  }
 })
 
 t.test('DKIM: the key and what the DNS has', async t => {

@@ -78,6 +78,17 @@ t.test('a command that was ended before it began ends', async t => {
   )
 })
 
+t.test('of one product it follows the four topics that are about devices', async t => {
+  const { emulator, code, err, end } = await tailing(t, ['--product', 'p1'])
+  await until(() => err().includes('subscribed to 4 topics'), 'the subscription')
+  t.equal(
+    emulator.ddq.statistics().topics.toSorted().join(' '),
+    '/device-biz/state/product /device/alert/product/p1 thing/event/p1/device_attribute_sync_event thing/event/p1/event_report',
+  )
+  end()
+  t.equal(await code, 0)
+})
+
 t.test('what is missing or wrong is said', async t => {
   const missing = await command(['ddq', 'tail'], { DDQ_URL: 'http://127.0.0.1' })
   t.equal(missing.code, 1)

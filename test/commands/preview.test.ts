@@ -40,7 +40,8 @@ t.test(
   'says what each SMS carrier would send: a template with its values, the text, or why nothing',
   async t => {
     const folder = t.testdir({
-      'templates.yaml': 'aliyun: { login-code: { mainland: { template: SMS_77, params: { code: code } } } }',
+      'templates.yaml':
+        'aliyun: { login-code: { mainland: { template: SMS_77, signature: 云, params: { code: code } } } }',
     })
     const out = join(folder, 'gallery')
     const { code, err } = await command(['preview', '--out', out], {
@@ -49,21 +50,13 @@ t.test(
       ALIYUN_ACCESS_KEY_SECRET: 'aliyun-secret',
       ALIYUN_SMS_SIGN_NAME: '示例',
       SMS_ROUTES: 'CN=aliyun,twilio; *=twilio',
+      SMS_MAX_SEGMENTS: '1',
+      LOCALE_BY_COUNTRY: '{"CN": "zh-CN"}',
       SMS_TEMPLATES_FILE: join(folder, 'templates.yaml'),
     })
     t.equal(code, 0, err)
-    const lines = readFileSync(join(out, 'sms-carriers.txt'), 'utf8').split('\n')
-    const ofKind = (start: string) => lines.filter(line => line.startsWith(start))
-    t.match(ofKind('CN  login-code'), [
-      /aliyun {2}template SMS_77 \{"code":"\d+"\}/,
-      /twilio {2}text ".*Example/,
-    ])
-    t.match(
-      ofKind('CN  registration-code')[0],
-      /aliyun {2}NOT SENT: no template for registration-code in China/,
-    )
-    t.match(ofKind('abroad  login-code'), [/twilio {2}text/])
-    t.match(ofKind('abroad  plain'), [/twilio {2}text "Example: Your devices/])
+    const record = readFileSync(join(import.meta.dirname, '../fixtures/preview-carriers.txt'), 'utf8')
+    t.equal(readFileSync(join(out, 'sms-carriers.txt'), 'utf8'), record)
   },
 )
 

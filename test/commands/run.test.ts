@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import pack from '../../package.json' with { type: 'json' }
 import { commandNames, runCommand } from '../../src/commands/run.ts'
@@ -21,7 +23,6 @@ t.test('without a command, or with one that there is not, it says which there ar
   t.equal((await command(['constructor'])).code, 2)
   const asked = await command(['--help'])
   t.equal(asked.code, 0)
-  for (const name of NAMES) t.match(asked.out, new RegExp(`^ {2}${name} +\\w`, 'm'))
 })
 
 t.test('--version says what this is', async t => {
@@ -44,6 +45,18 @@ t.test('every command says what it does, and refuses what it does not know', asy
   t.match((await command(['urls', 'what'])).err, 'what is “what”?')
 })
 
+t.test('a page of help, and what is said of a setting, of each form', async t => {
+  const lines = ['--help', 'send --help', 'token --help', 'settings CORP_ID', 'settings POST_SIGNATURE']
+  lines.push(
+    'settings QUOTAS',
+    'settings PLUGIN_SENDERS',
+    'settings EMAIL_TOKEN',
+    'settings SMTP_CONNECTIONS',
+  )
+  const said = await Promise.all(lines.map(async line => (await command(line.split(' '))).out))
+  t.equal(said.join('\n'), readFileSync(join(import.meta.dirname, '../fixtures/help.txt'), 'utf8'))
+})
+
 t.test('a wrong command line is said with how the command is written, not with its page', async t => {
   for (const [line, why] of [
     ['send', 'something is missing'],
@@ -52,6 +65,8 @@ t.test('a wrong command line is said with how the command is written, not with i
     ['send email --to a@b.c --param code', '--param code: write it as KEY=VALUE'],
     ['send email --to', '--to needs its value behind it'],
     ['send email --to a@b.c --type 99', 'type 99 is not known: name another, or give its text with --plain'],
+    ['find a --since 2026-13-01', '--since must be a day such as 2026-11-21'],
+    ['find a --until 2026-11-1', '--until must be a day such as 2026-11-21'],
     ['urls --json=1', '--json takes no value'],
     ['urls --jsn', 'there is no option --jsn; there are --base --json'],
   ] as const) {
@@ -158,6 +173,17 @@ t.test('for a program, check is well unless something fails', async t => {
 
 t.test('a line end in the words of a server begins no line of check', async t => {
   const { formatAsText } = await import('../../src/commands/check.ts')
-  const text = formatAsText([{ about: 'SMTP', is: 'fail', what: quote('it says: no\r\nok    all') }], 'en')
-  t.match(text, /^fail {2}SMTP +it says: no ok {4}all\n/)
+  const server = {
+    about: 'SMTP',
+    is: 'fail',
+    what: quote('it says: no\r\nok    all'),
+    next: quote('a\nb'),
+  } as const
+  const robot = { about: 'sms callbacks', is: 'warn', what: quote('c') } as const
+  const all = [server, robot, { about: 'a-long-name-of-one', is: 'ok', what: quote('d') }] as const
+  t.equal(
+    formatAsText(all, 'en'),
+    'fail  SMTP            it says: no ok    all\n                      → a b\nwarn  sms callbacks   c\nok    a-long-name-of-one  d\n\n1 ok, 1 to look at, 1 failed\n',
+  )
+  t.match(formatAsText(all, 'zh-CN'), /\n注意 {2}短信 ?回调 +c\n[^]*\n1 项正常，1 项需要注意，1 项失败\n$/)
 })

@@ -55,7 +55,7 @@ t.test('trusts the authority of TLS_CA_FILE, and names it where a certificate is
     (await command(argv, env)).out,
     /^validate {2}no answer: .*; TLS_CA_FILE names an authority of your own/,
   )
-  t.equal((await command([...argv, '--local'], env)).code, 0, 'any is taken on this machine')
+  for (const any of ['--local', '--insecure']) t.equal((await command([...argv, any], env)).code, 0, any)
   t.equal((await command(argv, { ...env, TLS_CA_FILE: standIns.certFile })).code, 0)
 })
 
@@ -106,7 +106,8 @@ t.test('each option stands in the body, and the base is the one that was named',
   const { env } = await standInsFor(t)
   const bodies: Record<string, unknown>[] = []
   const server = createServer((request, response) => {
-    request.on('data', data => bodies.push(JSON.parse(String(data)) as Record<string, unknown>))
+    const at = request.url?.replace(/[0-9a-f]{32}.*/, '')
+    request.on('data', data => bodies.push({ at, ...(JSON.parse(String(data)) as object) }))
     response.end('{"err_code":0,"err_msg":""}')
   })
   const port = await listen(t, server)
@@ -115,14 +116,16 @@ t.test('each option stands in the body, and the base is the one that was named',
   const send = async (line: string, given: Env = {}) => {
     const { code, out } = await command(['send', ...line.split(' ')], { ...env, ...given })
     t.equal(code, 0, out)
+    t.equal(out.includes('\nONLY_TO is set: '), 'ONLY_TO' in given)
     return bodies.pop()
   }
-  const asked = { PUBLIC_URL: gone }
+  const asked = { PUBLIC_URL: gone, ONLY_TO: 'ann@example.com' }
   const mail = await send(
-    `email --to a@b.c --type 5 --subject Hi --plain Good --param code=a=b --param x= --base ${here}`,
+    `email --to a@b.c --type 5 --subject Hi --plain Good --param code=a=b --param x= --base ${here}/`,
     asked,
   )
   t.match(mail, {
+    at: /^\/callback\/100fa4\/$/,
     to: 'a@b.c',
     subject: 'Hi',
     plain_email: 'Good',

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { longestAttemptMs } from '../../src/providers/list.ts'
 import { carriersWithOthers, readRoutes, routeOf } from '../../src/settings/senders.ts'
-import { describeFault } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const both = {
@@ -62,14 +61,6 @@ t.test('a route leads to carriers that are configured', async t => {
     t.equal(faults.length, expected.length, first)
     t.notMatch(faults, /canary/)
   }
-})
-
-t.test('a country without a route is said', async t => {
-  const routes = { SMS_ROUTES: 'CN=aliyun; US=twilio' }
-  t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings.map(describeFault), [
-    /^SMS_COUNTRIES has DE, which no route/,
-  ])
-  t.same(load({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio', SMS_COUNTRIES: 'CN, DE' }).warnings, [])
 })
 
 t.test('a lease outlives an attempt that asks every carrier of a route', async t => {

@@ -33,8 +33,9 @@ t.test('a test is posted to each group when it is asked for, and what the group 
 })
 
 t.test('carriers that have reported on none of their SMS are named', async t => {
+  const at = (outcome: string, provider: string) => ({ outcome, provider })
   const message = (provider: string, receipt: object | null, finalAt: number | null = 0) => ({
-    timeline: [{ outcome: 'sent', provider }],
+    timeline: [at('sent', 'before'), at('sent', provider), at('unknown', 'after')],
     receipt,
     finalAt,
   })
@@ -47,7 +48,12 @@ t.test('carriers that have reported on none of their SMS are named', async t => 
     message('tencent', null, 1),
   ]
   let said = JSON.stringify({ messages })
-  const service = createServer((_request, response) => response.end(said))
+  let status = 200
+  const asked = new Set<unknown>()
+  const service = createServer(({ url }, response) => {
+    asked.add(url)
+    response.writeHead(url === '/healthz' ? 200 : status).end(said)
+  })
   const env = { ADMIN_PORT: String(await listen(t, service)) }
   const io = { env, readFile: () => '', dotenvPath: '/nowhere/.env' }
   const found = async (awaited: readonly string[]) =>
@@ -61,4 +67,7 @@ t.test('carriers that have reported on none of their SMS are named', async t => 
   t.match(linesOf(await askForFacts(io as never, 'en')), [
     /^warn service: http:.* says 200: not JSON → run check with/,
   ])
+  status = 404
+  t.same(await askForFacts(io as never, 'en'), [], 'one of before has none')
+  t.same([...asked], ['/healthz', '/api/v1/messages?channel=sms&state=sent', '/api/v1/causes'])
 })
