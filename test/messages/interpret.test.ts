@@ -71,7 +71,7 @@ t.test('a subject is required, on one line, and keeps its own direction', async 
 t.test('blanks around a value are cut, and a tab in a name is one', async t => {
   const { content } = read(
     interpret('email', {
-      ...email({ type: '8\t', username: '\tAnn\tLee ', time: 'noon\t' }),
+      ...email({ type: '8\t', username: '\tAnn\t\u1160Lee ', time: 'noon\t' }),
       subject: '\tPump 3:\thot\t',
     }),
   )
@@ -196,21 +196,10 @@ t.test('a code is opaque, but stays on its line and exact', async t => {
   }
 })
 
-const INVISIBLE = [
-  '\u200d',
-  '\u200b\u200c',
-  ' \u00a0\u2003\u3000',
-  '\ufeff',
-  '\u2060',
-  '\u00ad',
-  '\u3164',
-  '\u115f',
-  '\u034f',
-  '\ufe0f',
-  '\u2800',
-  '\u{e0041}',
-  '\u200f \u061c',
-]
+const INVISIBLE =
+  '\u200d|\u200b\u200c| \u00a0\u2003\u3000|\ufeff|\u2060|\u00ad|\u3164|\u115f|\u034f|\ufe0f|\u2800|\u{e0041}|\u200f \u061c'.split(
+    '|',
+  )
 
 t.test('a text without a visible character is blank, and counts as absent', async t => {
   for (const text of INVISIBLE) {
@@ -250,7 +239,11 @@ t.test(
       'a\u2069',
       'a \u2066\u202a b\u2069\u202c',
     ])
-      t.match(fault(said(text)), /^\/plain_sms .*direction/, encodeURI(text))
+      t.match(
+        fault(said(text)),
+        /[\u202d\u202e]/.test(text) ? /overrides the/ : /does not end/,
+        encodeURI(text),
+      )
   },
 )
 

@@ -185,6 +185,7 @@ t.test('plain text stands in our layout, with its links clickable', async t => {
   const content = { plain, words: 'plain' as const, params: { code: '999999' }, subject: 'News' }
   for (const kind of ['plain', 'activation-code', 'a-kind-of-a-later-version']) {
     const mail = await readMail(rawOf(renderer, messageOf('email', kind, content)))
+    t.equal(mail.subject, 'News')
     t.match(mail.html, /<h1[^>]*>News<\/h1>/)
     t.match(
       mail.html,
@@ -258,6 +259,9 @@ t.test('plain SMS is signed once', async t => {
     smsOf(renderer, messageOf('sms', 'plain', { plain, words: 'plain', locale }))
   t.equal(said('Code 1234'), 'Northwind: Code 1234')
   t.equal(said('Northwind: code 1234'), 'Northwind: code 1234')
+  t.equal(said('//wl Northwind'), '/ /wl Northwind', 'a command to the phone is none any more')
+  t.equal(said('//WL Northwind'), '/ /WL Northwind')
+  t.equal(said('//1 Northwind'), '//1 Northwind')
   t.equal(said('【云智】验证码 1234', 'zh-CN'), '【云智】验证码 1234')
   t.equal(said('验证码 1234', 'zh-CN'), '【Northwind】验证码 1234')
 })
@@ -276,6 +280,14 @@ t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
   const odd = { params: { code: '12 34', minute: '10' } }
   t.notMatch(smsOf(withWebotp, messageOf('sms', 'login-code', odd)), /@login/, 'a blank cannot be filled in')
   t.notMatch(withWebotp.viewMail(messageOf('email', 'phone-change', odd)).text, /@login/)
+  for (const [length, line] of [
+    [64, '@login.example.com #'],
+    [65, ''],
+  ] as const) {
+    const code = 'x'.repeat(length)
+    const { text } = withWebotp.viewMail(messageOf('email', 'phone-change', { params: { code } }))
+    t.equal(/^@login.*#/m.exec(text)?.[0] ?? '', line, `${length} characters`)
+  }
   const alarm = messageOf('email', 'member-alarm', { params: { code: '123456' } })
   t.notMatch(withWebotp.viewMail(alarm).text, /@login/, 'what is no code is none')
   const long = rendererFor({
@@ -318,6 +330,7 @@ t.test('an SMS is data, and is put into words once, when it is asked for its tex
     params: { code: '123456', minute: '10' },
     locale: 'en',
   })
+  t.match(sms({}, { recipient: '+88216123456' }), { country: 'ZZ' }, 'a number of no country')
   t.match(sms({ locale: 'zh-CN', pluginId: 'p' }), { locale: 'zh-CN', pluginId: 'p' })
   for (const [seconds, minute] of [
     [30, '1'],

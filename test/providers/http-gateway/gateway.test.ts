@@ -228,6 +228,7 @@ t.test(
         fault: /answer\/code repeats more than one thing, or a group/,
       })
     t.equal(findText('<id>(.+)</id>', { text: '<id>7</id>', json: undefined }), '7')
+    t.equal(findText('/1000', { text: '', json: [...Array<string>(1000), 'x'] }), 'x')
     for (const [before, found] of [
       [4090, '1'],
       [4091, ''],

@@ -85,7 +85,7 @@ async function startGroup(t: Test, name: string) {
   const group = GROUPS[name]
   if (group === undefined) throw new Error(`no ${name}`)
   const texts: string[] = []
-  const rig = { texts, refusals: [] as object[], url: '', asked: 0, held: Promise.resolve() }
+  const rig = { texts, refusals: [] as object[], headers: {}, url: '', asked: 0, held: Promise.resolve() }
   const server = http.createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
@@ -95,7 +95,8 @@ async function startGroup(t: Test, name: string) {
     await rig.held
     const refusal = rig.refusals.shift() ?? group.refuse(post)
     if (refusal === null) texts.push(String(group.text(post)))
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(refusal ?? group.ok))
+    response.writeHead(200, { 'content-type': 'application/json', ...rig.headers })
+    response.end(JSON.stringify(refusal ?? group.ok))
   })
   const port = await listen(t, server)
   rig.url = `http://127.0.0.1:${port}`
@@ -174,6 +175,7 @@ t.test(
     group.refusals.push({ code: 11232, msg: 'frequency limited' })
     const answer = await tellHeld()
     tell(['second'])
+    pass(15 * 60_000 - 1)
     answer()
     await until(() => group.texts.length === 1, 'the post')
     t.same(group.texts, ['first\n\nsecond'])
@@ -204,6 +206,15 @@ t.test(
     t.match(robots.status(), [{ fault: null, rests: 0 }])
   },
 )
+
+t.test('a group that asks for time is left alone for so long', async t => {
+  const { group, posts, robots, tell } = await openRobot(t, 'feishu')
+  group.headers = { 'retry-after': '7' }
+  group.refusals.push({ code: 11232, msg: 'frequency limited' })
+  tell(['door open'])
+  await until(() => posts.length === 1, 'the refusal')
+  t.match(robots.status(), [{ until: 7000 }])
+})
 
 t.test('what comes during a post is posted before the end', async t => {
   const { group, robots, tell, tellHeld } = await openRobot(t, 'feishu')
@@ -238,7 +249,7 @@ t.test('alarms that are too old are said to be dropped though others are tried a
   const { group, posts, tell, pass } = await openRobot(t, 'feishu')
   group.refusals.push({ code: 11232, msg: 'frequency limited' })
   tell(['old'])
-  pass(16 * 60_000)
+  pass(15 * 60_000)
   tell(['new'])
   await until(() => posts.length === 2, 'both posts')
   t.match(posts, [{ isDropped: true }, { isDropped: false }])
@@ -258,11 +269,13 @@ t.test('an alarm that the robot refuses for its words is not posted again', asyn
 
 t.test('a flood of alarms makes one post that is short enough, and says how many more there are', async t => {
   const { group, posts, tell } = await openRobot(t, 'wecom')
-  tell(Array.from({ length: 5000 }, (_, n) => `第${n}台设备：${'警'.repeat(500)}`))
-  await until(() => posts.length === 1, 'the post')
-  t.equal(group.texts.length, 1)
-  t.match(group.texts[0], /…\n\n… \+4999$/)
-  t.match(posts, [{ alarms: 5000 }])
+  group.refusals.push({ errcode: -1, errmsg: 'busy' })
+  // Of 400 characters, and of what is left of 2,000 octets.
+  const [long, fitting] = ['警'.repeat(500), 'é'.repeat(398)]
+  tell([long, fitting, ...Array.from({ length: 4998 }, (_, n) => `第${n}台设备`)])
+  await until(() => posts.length === 2, 'the post, and once more')
+  t.same(group.texts, [`${'警'.repeat(399)}…\n\n${fitting}\n\n… +4998`])
+  t.match(posts, [{ alarms: 5000 }, { alarms: 5000 }])
 })
 
 t.test('an alarm is put into words once for all who are told of it: in those of its mail', async t => {

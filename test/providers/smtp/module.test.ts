@@ -46,6 +46,7 @@ t.test('each setting reaches the mail server', async t => {
     DKIM_KEY_FILE: keyFile,
   })
   t.equal(provider.concurrency, 3)
+  t.same(provider.scopesOf?.(mail()), { sender: 'bounces@example.com' })
   const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
   t.same(
@@ -96,7 +97,9 @@ t.test('a mail server may know us by our certificate', async t => {
 t.test('without them: from the address of MAIL_FROM, unsigned, with the address in EHLO', async t => {
   const { server, url } = await start(t)
   const nameless = ['https://203.0.113.7:8443', 'https://[2001:db8::7]/', 'https://courier']
-  for (const more of [{} as Record<string, string>, ...nameless.map(PUBLIC_URL => ({ PUBLIC_URL }))]) {
+  const mapped = url.replace('127.0.0.1', '[::ffff:127.0.0.1]')
+  const named = nameless.map(PUBLIC_URL => ({ PUBLIC_URL }))
+  for (const more of [{} as Record<string, string>, ...named, { SMTP_URL: mapped }]) {
     const provider = await open(t, { SMTP_URL: url, ...more })
     t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
     t.equal(server.connections.at(-1)?.commands[0], 'EHLO [127.0.0.1]', JSON.stringify(more))

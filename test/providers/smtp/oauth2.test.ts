@@ -135,6 +135,13 @@ t.test('how long a token is good, as servers say it or do not', async t => {
   }
 })
 
+t.test('a token may have 8192 octets', async t => {
+  const { endpoint, tokens } = await startTokens(t, {})
+  const token = 'a'.repeat(8192)
+  endpoint.act = { is: 'answer', status: 200, body: JSON.stringify({ access_token: token }) }
+  t.match(await tokens.getToken(), { token })
+})
+
 t.test('a refresh token that the server replaces is not used again, and one that it leaves is', async t => {
   for (const [rotates, used] of [
     [true, ['canary-first', 'canary-rotated-x', 'canary-rotated-xx']],
@@ -191,7 +198,7 @@ t.test('a mailbox that takes no token: ours to mend, after one more token', asyn
   t.equal(endpoint.requests.length, 2)
   server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '454 4.7.0 later' } : undefined)
   t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true })
-  server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '554 5.7.0 no' } : undefined)
+  server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '534 5.7.9 no' } : undefined)
   t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true })
   t.equal(endpoint.requests.length, 2, 'what is no refusal of the token renews nothing')
   server.act = undefined

@@ -44,6 +44,7 @@ const REPLIES = {
   'ours, account': [
     'RCPT TO: 530 5.7.0 log in first',
     'MAIL FROM: 530 5.7.0 log in first',
+    'MAIL FROM: 454 4.7.0 later',
     'AUTH PLAIN: 535 5.7.8 no',
     'AUTH PLAIN: 454 4.7.0 later',
     'AUTH PLAIN: 534 5.7.9 too weak',
