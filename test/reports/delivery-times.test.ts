@@ -13,13 +13,18 @@ const DAY = 86_400 * SECOND
 function createProcess(memos: Map<string, string>, clock: { readonly now: () => number }) {
   const told: ServiceEvent[] = []
   const store = { works: true }
+  const expiries: unknown[] = []
   const times = createDeliveryTimes({
     memos: {
       async readMemos() {
         if (!store.works) throw new StoreUnavailable('no answer')
         return memos
       },
-      writeMemo: async ({ name, value }: Memo) => void memos.set(name, value),
+      async writeMemo({ name, value, expiresAt }: Memo) {
+        if (!store.works) throw new StoreUnavailable('no answer')
+        memos.set(name, value)
+        expiries.push(expiresAt)
+      },
     },
     clock,
     emit: event => void told.push(event),
@@ -51,7 +56,7 @@ function createProcess(memos: Map<string, string>, clock: { readonly now: () => 
         ({ country, latestMs, usualMs, isSlow }) =>
           `${country || 'all'} ${latestMs / SECOND} of ${Math.round((usualMs ?? 0) / SECOND)}${isSlow ? ', slow' : ''}`,
       )
-  return { times, report, list, told, store }
+  return { times, report, list, told, store, expiries }
 }
 
 t.test('it is slow at four times of what is usual, which a restart does not forget', async t => {
@@ -59,7 +64,12 @@ t.test('it is slow at four times of what is usual, which a restart does not forg
   const clock = { now: () => DAY + time.now() }
   const memos = new Map<string, string>()
   const before = createProcess(memos, clock)
-  for (const given of [{ status: 'undelivered' }, { result: 'stale' }, { channel: 'email' }] as const)
+  for (const given of [
+    { status: 'undelivered' },
+    { result: 'stale' },
+    { channel: 'email' },
+    { arrivedAt: undefined } as object,
+  ] as const)
     await before.report(30, 5, 'CN', given)
   await before.report(19, 5)
   t.same(before.list(), [], 'too few, or of no SMS that arrived')
@@ -87,11 +97,56 @@ t.test('it is slow at four times of what is usual, which a restart does not forg
   t.same(after.list(), [], 'of a day ago nothing is said')
 })
 
+t.test(
+  'it is the median that counts, by carrier and country, and what is usual is stored each minute',
+  async t => {
+    const time = enterVirtualTime(t)
+    const memos = new Map<string, string>()
+    const clock = { now: () => DAY + time.now() }
+    const { times, report, told, store, expiries } = createProcess(memos, clock)
+    for (let n = 0; n < 20; n += 1) await report(1, ((n * 7 + 3) % 20) + 1)
+    await report(49, -1, '', { provider: 'twilio', country: null })
+    const aliyun = { provider: 'aliyun', latestMs: 11_000, usualMs: null, isSlow: false }
+    const twilio = { provider: 'twilio', latestMs: 1, usualMs: null, isSlow: false }
+    const [all, CN, none] = [{ country: '' }, { country: 'CN' }, { country: '-' }]
+    const listed = [aliyun, aliyun, twilio, twilio].map((each, at) => ({
+      ...each,
+      ...[all, CN, all, none][at],
+    }))
+    t.same(times.list(), listed)
+    t.same(
+      [told[0], told[20]],
+      [
+        { type: 'delivered', provider: 'aliyun', country: 'CN', tookMs: 4000 },
+        { type: 'delivered', provider: 'twilio', country: '-', tookMs: 1 },
+      ],
+    )
+    await report(1, 0, '', { provider: 'twilio', country: null })
+    t.same(
+      times.list().map(({ usualMs }) => usualMs),
+      [null, null, 1, 1],
+    )
+    time.tick(59_999)
+    t.equal(memos.size, 0)
+    store.works = false
+    await time.pass(1)
+    t.equal(memos.size, 0, 'it is tried again when there is more')
+    store.works = true
+    await report(1, 5)
+    await time.pass(30_000)
+    await report(1, 5)
+    await time.pass(30_000)
+    t.same(expiries, [DAY + 120_000 + 90 * DAY])
+    t.match(memos.get('delivery-times'), /^\[\["twilio ",{"ms":1,"count":50}\],\["twilio -"/)
+  },
+)
+
 t.test('what took a second may take ten', async t => {
-  const { report, list } = createProcess(new Map(), { now: () => DAY })
+  const { times, report, list } = createProcess(new Map(), { now: () => DAY })
   await report(2000, 1)
   await report(20, 9)
   t.same(list(), ['all 9 of 1', 'CN 9 of 1'])
+  t.equal(Math.round(times.list()[0]?.usualMs ?? 0), 1090, 'the last 500 count')
   await report(20, 10)
   t.same(list(), ['all 10 of 1, slow', 'CN 10 of 1, slow'])
 })
@@ -103,6 +158,7 @@ t.test('metrics name ten countries of a carrier, the busiest that the store know
   const named = (events: readonly ServiceEvent[]) =>
     events.flatMap(event => (event.type === 'delivered' ? event.country : []))
   const before = createProcess(memos, clock)
+  await before.report(1, 5, 'XA', { provider: 'twilio' })
   for (const [at, country] of countries.entries()) await before.report(3 * at + 1, 5, country)
   t.same([...new Set(named(before.told))], [...countries.slice(0, 10), 'other'])
   await before.times.close()

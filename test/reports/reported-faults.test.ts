@@ -65,7 +65,7 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
     [2],
     'a sender is one for all kinds',
   )
-  for (let n = 0; n < 20; n += 1) report(`+86*******${1000 + n}`, false)
+  for (let n = 0; n < 20; n += 1) report(`+${n % 2 === 0 ? 7 : 86}*******${1000 + n}`, false)
   t.equal(reported.list('a').length, 1, 'another country’s arrive: the sender is another one there')
   for (const ours of [false, false, true, false, false, false]) report('+12*******1111', ours)
   t.equal(reported.list('a').length, 1, 'fewer in a row than did not')
@@ -78,7 +78,7 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
     [20, 10],
   ] as const) {
     for (let n = 0; n < refused; n += 1) report('+12*******1111', true)
-    for (let n = 1; n < arrive; n += 1) report('+14*******3333', false)
+    for (let n = 1; n < arrive; n += 1) report('+14*******3333', false, 'forgotten-password')
     t.equal(reported.list('a').length, 1, `${refused} did not arrive`)
     report('+14*******3333', false)
     t.same(reported.list('a'), [], `${arrive} of the same country arrived`)
@@ -87,18 +87,30 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
   const TEMPLATE = { verdict: 'ours', scope: 'template', reason: null } as const
   report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
   report('+86*******1000', true, 'login-code', { errorCode: 'M', fault: { ...TEMPLATE, scope: 'message' } })
+  for (let n = 0; n < 3; n += 1) report('+85*******1000', false)
+  t.equal(reported.list('a').length, 2, 'in another country')
   for (let n = 0; n < 3; n += 1) report('+86*******1000', false)
   t.match(reported.list('a'), [{ name: 'T', kind: 'forgotten-password' }], 'another kind’s arrive')
   advance(23 * HOUR)
   report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
-  advance(23 * HOUR)
-  t.equal(reported.list('a').length, 1, 'it was said again')
-  advance(2 * HOUR)
+  report('+86*******1000', true, 'file', { errorCode: 'T', fault: TEMPLATE })
+  report('+86*******1000', true, '', { errorCode: null, fault: { ...OURS, reason: null } })
+  advance(24 * HOUR)
+  t.match(
+    inEnglish(reported.list('a').map(({ name, kind, reply }) => [name, kind, String(reply)].join())),
+    ['T,forgotten-password,', 'T,file,', 'undelivered,,'],
+    'it was said again',
+  )
+  advance(1)
   t.same(reported.list('a'), [], 'nobody has said it for a day')
   for (let n = 0; n < 200; n += 1) report('+86*******1000', true, 'login-code', { errorCode: `E${n}` })
   t.equal(reported.list('a').length, 100, 'and so many at most')
   for (let n = 0; n < 200; n += 1) report(`+86*******${n}`, true, 'login-code', { errorCode: 'E0' })
   t.match(reported.list('a')[0], { name: 'E0', recipients: 100 })
+  advance(24 * HOUR)
+  for (const each of [101, 500]) report(`+86*******${each}`, true, 'login-code', { errorCode: 'E0' })
+  advance(1)
+  t.match(reported.list('a'), [{ recipients: 2 }], 'who met it last is known longest')
   t.end()
 })
 
@@ -137,6 +149,10 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
   t.same(sameDomain.known(), [], 'one domain')
   sameDomain.comeBack('eve', 'example.net')
   t.same(sameDomain.known(), [['5.7.x', 21]])
+  sameDomain.advance(23 * HOUR)
+  for (let n = 0; n < 5; n += 1) sameDomain.comeBack(`r${n}`)
+  sameDomain.advance(2 * HOUR)
+  t.same(sameDomain.known(), [['5.7.x', 5]], 'a fault of two domains stays one')
 
   const slow = beginMail()
   for (let n = 0; n < 20; n += 1) {

@@ -132,8 +132,9 @@ t.test('what clients stumble over is said', async t => {
     [from, until - 1].map(at => refused(at)),
     ['', ''],
   )
-  t.match(refused(until), /expired on \d{4}-\d\d-\d\d: renew it/)
-  t.match(refused(from - 1), /valid only from .*clock/)
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+  t.match(refused(until), `expired on ${day(until)}: renew it`)
+  t.match(refused(from - 1), `valid only from ${day(from)}: look at this machine's clock`)
   t.match(
     refused(now, 'www.example.com'),
     /is for courier\.example\.com, 127\.0\.0\.1, not for www\.example\.com/,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { ServiceEvent } from '../../src/events/events.ts'
 import type { MessageView, QueuedEvent } from '../../src/outbox/outbox.ts'
 import { createDispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts'
 import { batchOf, type PostResult } from '../../src/webhooks/post.ts'
@@ -6,7 +7,7 @@ import { createQueue } from './queue.ts'
 
 /** A dispatcher of these events; `told`: how many each POST told. */
 function open(of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {}) {
-  const { queue, drops, rows } = createQueue(of, 2)
+  const { queue, drops, reads, rows } = createQueue(of, 2)
   const now = () => NOW
   const told: number[] = []
   const counts: number[] = []
@@ -25,7 +26,7 @@ function open(of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {})
     },
     ...more,
   })
-  return { dispatcher, told, drops, counts, rows }
+  return { dispatcher, told, drops, reads, counts, rows }
 }
 
 const NOW = Date.UTC(2026, 10, 20)
@@ -65,29 +66,37 @@ t.test('what could not be told for three days is dropped, all of it, and said on
   const young = open([3, 1].map(at))
   await young.dispatcher.dispatchNext()
   t.same(young.drops, [], 'nothing is old')
+  const full = open([1, 1].map(at), { mostWaiting: 2 })
+  await full.dispatcher.dispatchNext()
+  t.same(full.drops, [], 'nor too many')
 })
 
 t.test('a POST is signed with the time of the wall clock, and a failed one is sent again alone', async t => {
   const posts: (readonly [time: string | undefined, body: string])[] = []
   let now = NOW
-  const { dispatcher, rows } = open([1, 2, 3].map(providerUp), {
+  const { dispatcher, reads, rows } = open([1, 2, 3].map(providerUp), {
     clock: { now: () => now },
     wall: () => NOW + 5999,
     async post(headers, body) {
       posts.push([headers['webhook-timestamp'], body])
-      return posts.length < 3 ? { is: 'failed', reason: 'http-500' } : { is: 'delivered' }
+      return posts.length < 4 ? { is: 'failed', reason: 'http-500' } : { is: 'delivered' }
     },
   })
+  await dispatcher.dispatchNext()
+  dispatcher.forgetFailed()
   // Its events are dropped meanwhile.
-  for (; now < NOW + 9 * DAY; now += 3 * DAY) await dispatcher.dispatchNext()
+  for (now += 3 * DAY; now < NOW + 12 * DAY; now += 3 * DAY) await dispatcher.dispatchNext()
   t.equal(posts[0]?.[0], String(NOW / 1000 + 5))
-  t.same(posts.slice(1), [posts[0], posts[0]])
+  t.match(posts[0]?.[1], '"timestamp":"2026-11-20T00:00:00.000Z","data"')
+  t.match(posts[1]?.[1], '"timestamp":"2026-11-23T00:00:00.000Z","data"', 'unless it was forgotten')
+  t.same(posts.slice(2), [posts[1], posts[1]])
+  t.same(reads, [100, 100, 1, 1], 'of the others it is only looked how long they wait')
   t.same(rows(), [])
 })
 
 const failed = (retryAfterMs?: number, reason = 'http-503') =>
   ({ is: 'failed', reason, retryAfterMs }) as const
-const [DOWN, REFUSES] = [failed(), failed(undefined, 'http-401')]
+const [DOWN, REFUSES] = [failed(), failed(undefined, 'http-451')]
 const DELIVERED = { is: 'delivered' } as const
 
 for (const [what, answers, restsMs] of [
@@ -128,7 +137,9 @@ for (const [what, answers, restsMs] of [
 
 t.test('after 410 a receiver is not asked any more', async t => {
   let now = NOW
-  const { dispatcher, told } = open([1, 2, 3].map(providerUp), {
+  const emitted: ServiceEvent[] = []
+  const { dispatcher } = open([1, 2, 3].map(providerUp), {
+    emit: event => void emitted.push(event),
     clock: { now: () => now },
     post: async () => ({ is: 'gone', reason: 'http-410' }),
   })
@@ -138,28 +149,71 @@ t.test('after 410 a receiver is not asked any more', async t => {
   await dispatcher.dispatchNext()
   const failing = { since: NOW, reason: 'http-410' }
   t.same(dispatcher.status(), { isGone: true, failing, waiting: 3, oldestAt: NOW - DAY })
-  t.same(told, [3])
+  t.same(emitted, [{ type: 'webhooks-posted', result: 'gone', events: 3, reason: 'http-410' }])
 })
 
-t.test('an event says by whom its message was sent, and no two have one id', async t => {
-  const tried = { at: 1, tookMs: 1, outcome: 'retry', reply: '' } as const
-  const message = {
-    id: 'm1',
-    timeline: [
+t.test(
+  'a POST tells whose message it was and by whom it was sent, and no two events have one id',
+  async t => {
+    const tried = { at: 1, tookMs: 1, outcome: 'retry', reply: '' } as const
+    const facts = {
+      ...{
+        id: 'm1',
+        channel: 'sms',
+        kind: 'login-code',
+        maskedRecipient: '+86*1',
+        state: 'sent',
+        answer: null,
+      },
+      ...{ attempts: 2, providerId: 'SM1', arrivedAt: 3, finalAt: 4 },
+    }
+    const timeline = [
       { ...tried, provider: 'aliyun', code: 'busy' },
       { ...tried, provider: 'twilio', code: '' },
       { ...tried, provider: '', code: 'released' },
-    ],
-  } as unknown as MessageView
-  const about = (type: QueuedEvent['type'], at: number, data: object | null = null) =>
-    ({ seq: 1, type, at, message, data }) as QueuedEvent
-  const of = (provider: string, at: number) => ({
-    ...about('provider.down', at, { provider }),
-    message: null,
-  })
-  const ofMessage = [about('message.ended', 5), about('message.reported', 5), about('message.reported', 6)]
-  const { body } = batchOf([...ofMessage, of('smtp', 5), of('twilio', 5), of('twilio', 6)], NOW)
-  const told = (JSON.parse(body) as { data: { events: { id: string; data: object }[] } }).data.events
-  t.match(told[0], { id: 'm1-ended', data: { provider: 'twilio', code: null } })
-  t.equal(new Set(told.map(({ id }) => id)).size, 6)
-})
+    ]
+    const message = { ...facts, subject: 'secret', timeline } as unknown as MessageView
+    const about = (type: QueuedEvent['type'], at: number, data: object | null = null) =>
+      ({ seq: at, type, at, message, data }) as QueuedEvent
+    const of = (provider: string, at: number) => ({
+      ...about('provider.down', at, { provider, channel: 'email' }),
+      message: null,
+    })
+    const report = { status: 'delivered' }
+    const ofMessage = [about('message.ended', 5), ...[5, 6].map(at => about('message.reported', at, report))]
+    const events = [
+      ...ofMessage,
+      of('smtp', 5),
+      of('twilio', 5),
+      of('twilio', 6),
+      { ...of('x', 7), type: 'message.ended' as const },
+    ]
+    const { id, body, ...more } = batchOf(events, NOW)
+    t.same(more, { seqs: [5, 5, 6, 5, 5, 6, 7], told: 6 })
+    t.match(id, /^batch-[0-9a-f]{32}$/)
+    t.equal(batchOf(events, NOW + 1).id, id, 'the same for the same events')
+    const data = { ...facts, provider: 'twilio', code: null }
+    const told = (id: string, type: string, ms: number, data: object) => ({
+      id,
+      type,
+      timestamp: `1970-01-01T00:00:00.00${ms}Z`,
+      data,
+    })
+    const down = (provider: string, at: number) =>
+      told(`provider.down-${provider}-${at}`, 'provider.down', at, { provider, channel: 'email', at })
+    t.same(JSON.parse(body), {
+      type: 'events',
+      timestamp: '2026-11-20T00:00:00.000Z',
+      data: {
+        events: [
+          told('m1-ended', 'message.ended', 5, data),
+          told('m1-reported-5', 'message.reported', 5, { ...data, report }),
+          told('m1-reported-6', 'message.reported', 6, { ...data, report }),
+          down('smtp', 5),
+          down('twilio', 5),
+          down('twilio', 6),
+        ],
+      },
+    })
+  },
+)

@@ -62,7 +62,7 @@ t.test('of several replicas the leader tells, and another one once it is gone', 
   t.ok(other.bodies.length > 0)
   t.notMatch(other.bodies.join(), 'twilio', 'what it saw before it led is not told late')
   t.same([...asked], [15_000, 0])
-  t.ok(pauses().some(({ args }) => args[0] === 5000))
+  t.same(new Set(pauses().map(({ args }) => args[0])), new Set([500, 5000]))
 })
 
 t.test('while a receiver is away, what is beyond the bounds is dropped and said', async t => {
@@ -81,11 +81,14 @@ t.test('while a receiver is away, what is beyond the bounds is dropped and said'
 
 t.test('a store that fails is asked again, and a change of a provider is not forgotten', async t => {
   const { queue, state, rows } = createQueue()
+  const pauses = t.capture(timers, 'setTimeout', timers.setTimeout)
   const { webhooks, emitted, bodies } = create(t, queue)
   await until(() => bodies.length === 1, 'how smtp is at the start')
   state.fails = true
   webhooks.noteBreaker({ ...BREAKER, state: 'closed' })
   await until(() => emitted.some(({ type }) => type === 'store-failed'), 'it failed')
+  await until(() => pauses().some(({ args }) => args[0] === 1000), 'it rests')
+  t.match(emitted.at(-1), { doing: 'webhooks', error: { message: 'no room' } })
   state.fails = false
   await until(() => bodies.length === 2, 'told after all')
   t.match(bodies[1], 'provider.up')
@@ -118,13 +121,14 @@ t.test('a provider that is being tried again is not up, and the end waits a seco
         signal.addEventListener('abort', () => resolve({ is: 'failed', reason: 'aborted' }))
         return promise
       },
-      close: async () => {},
+      close: async () => void (posted = 'closed'),
     },
   })
   await until(() => posted !== '', 'how smtp is at the start')
-  t.match(posted, 'provider.down')
+  t.match(posted, /"type":"provider.down".*"data":{"provider":"smtp","channel":"email","at":\d{13}}/)
   const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   await webhooks.stop()
+  t.equal(posted, 'closed')
   t.equal(timers()[0]?.args[1], 1000)
   t.equal(webhooks.status().failing, null, 'that the end aborted it is no failure')
   t.equal(rows().length, 1, 'and its event is told after the next start')

@@ -45,16 +45,22 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
   await until(() => receiver.posts.length === n, 'it has come')
   stopping.abort()
   t.match(await stopped, { is: 'failed', reason: 'aborted' })
-  let asked: string | undefined
+  let asked: unknown
   const take: Act = (response, request) => {
-    asked = request.url
+    const { 'content-type': type, 'user-agent': agent } = request.headers
+    asked = [request.method, request.url, type, agent]
     response.writeHead(299).end()
   }
   t.match(await post(take), { is: 'delivered' }, 'and it goes on')
-  t.equal(asked, '/hook?as=courier', 'with all of its URL')
+  t.same(asked, ['POST', '/hook?as=courier', 'application/json', 'callback-courier'], 'with all of its URL')
   const proxy = await startHttpProxy(t, 403)
-  const far = createPoster('https://receiver.example/', { now: Date.now }, proxy, limits)
+  const far = createPoster('https://receiver.example/', { now: Date.now }, proxy)
+  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   t.match(await far.post({}, BODY, new AbortController().signal), { is: 'failed' })
+  t.ok(
+    timers().some(({ args }) => args[1] === 25_000),
+    'unless told otherwise it is given 5, 15 and 5 s',
+  )
   await far.close()
   t.match(proxy.asked, [{ to: 'receiver.example:443' }])
 })

@@ -6,6 +6,8 @@ export function createQueue(rows: readonly QueuedEvent[] = [], dropsAtOnce = Num
   let next = rows.length
   const state = { fails: false, rows }
   const drops: (readonly [most: number, before: number])[] = []
+  /** How many events were asked for at most. */
+  const reads: number[] = []
   const queue: EventQueue = {
     async addEvent(event) {
       if (state.fails) throw new StoreUnavailable(quote('no room'))
@@ -14,6 +16,7 @@ export function createQueue(rows: readonly QueuedEvent[] = [], dropsAtOnce = Num
     },
     async readEvents(limit) {
       if (state.fails) throw new StoreUnavailable(quote('no room'))
+      reads.push(limit)
       return { events: state.rows.slice(0, limit), waiting: state.rows.length }
     },
     async removeEvents(seqs) {
@@ -31,5 +34,5 @@ export function createQueue(rows: readonly QueuedEvent[] = [], dropsAtOnce = Num
     Promise.all(
       Array.from({ length: count }, () => queue.addEvent({ type: 'provider.up', at: Date.now(), data: {} })),
     )
-  return { queue, state, drops, fill, rows: () => state.rows }
+  return { queue, state, drops, reads, fill, rows: () => state.rows }
 }
