@@ -107,10 +107,6 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
   t.equal(reported.list('a').length, 100, 'and so many at most')
   for (let n = 0; n < 200; n += 1) report(`+86*******${n}`, true, 'login-code', { errorCode: 'E0' })
   t.match(reported.list('a')[0], { name: 'E0', recipients: 100 })
-  advance(24 * HOUR)
-  for (const each of [101, 500]) report(`+86*******${each}`, true, 'login-code', { errorCode: 'E0' })
-  advance(1)
-  t.match(reported.list('a'), [{ recipients: 2 }], 'who met it last is known longest')
   t.end()
 })
 

@@ -12,10 +12,3 @@ t.test('a rest doubles with each failure in a row, up to the longest', async t =
   t.equal(restAfter(100_000, BOUNDS), 60_000)
   t.equal(restAfter(0, BOUNDS), 0)
 })
-
-t.test('what failed together comes back spread over half of the rest', async t => {
-  t.same(
-    [0, 0.5, 1].map(random => restAfter(3, BOUNDS, () => random)),
-    [3000, 4000, 5000],
-  )
-})
