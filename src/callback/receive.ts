@@ -28,8 +28,6 @@ export interface ReceiverOptions extends PrepareOptions {
   readonly clock: Clock
   readonly maxRecipients: number
   readonly answerWithinMs: number
-  /** How long a commit may take before the callback is refused; 5 s unless given. */
-  readonly storeWithinMs?: number
   readonly emit: Emit
 }
 
@@ -52,7 +50,7 @@ const STORE_WITHIN_MS = 5000
 export function createReceiver(
   options: ReceiverOptions,
 ): (caller: Caller, body: CallbackBody, limitWait?: () => number) => Promise<Reception> {
-  const { clock, emit, storeWithinMs = STORE_WITHIN_MS } = options
+  const { clock, emit } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
 
@@ -78,7 +76,7 @@ export function createReceiver(
 
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
     const storing = storeAndHandOver(options, prepared, verdicts)
-    const stored = await withTimeout(storeWithinMs, storing)
+    const stored = await withTimeout(STORE_WITHIN_MS, storing)
     const mostWaitMs = limitWait()
     if (stored === undefined) {
       // Its messages are handed over when they are stored after all, but nobody waits for their verdicts any more.
@@ -320,7 +318,6 @@ function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdic
       })
     },
     fillSlot(at, verdict) {
-      subscriptions[at]?.()
       slots[at] = verdict
     },
     async awaitAll(ms) {

@@ -216,7 +216,7 @@ function channelRoutes(
       // The callback ends when it was answered, and when its connection broke.
       reply.raw.once('close', admitted.end)
       // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
-      if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
+      if (request.raw.headers['content-type'] === '') delete request.raw.headers['content-type']
       next()
     },
     preParsing: (request, _reply, body, next) =>

@@ -26,10 +26,14 @@ async function listen(
   receive: CallbackRoutesOptions['receive'],
   {
     isBehind = () => false,
+    isSpare = () => false,
+    isDraining = () => false,
     emit = () => {},
     authenticating = () => {},
   }: {
     readonly isBehind?: () => boolean
+    readonly isSpare?: () => boolean
+    readonly isDraining?: () => boolean
     readonly emit?: Emit
     readonly authenticating?: () => void
   } = {},
@@ -47,7 +51,7 @@ async function listen(
     authenticating()
     return key === 'key' ? accepted : refused
   }
-  const descriptors = createDescriptors(Number.POSITIVE_INFINITY, Date.now)
+  const descriptors = { ...createDescriptors(Number.POSITIVE_INFINITY, Date.now), isSpare }
   const { app, unauthenticated } = createPublicListener({
     tls: undefined,
     callerOf: undefined,
@@ -68,7 +72,7 @@ async function listen(
     headers: {},
     emit,
     unauthenticated: { ...unauthenticated, isBehind },
-    isDraining: () => false,
+    isDraining,
   })
   return `http://127.0.0.1:${await listenAs(t, app)}`
 }
@@ -91,20 +95,20 @@ t.test('a callback that is not let in is refused before its body has come', asyn
     () => t.fail('it is not received') as never,
   )
   const raw = await openRaw(url)
-  raw.write(`${POST}Content-Length: 2000\r\n\r\n`)
+  raw.write(`${POST}Content-Length: 65536\r\n\r\n`)
   const text = await raw.says(/\r\n\r\n.*\}/s)
   t.match(text, /^HTTP\/1\.1 503 .*\r\nretry-after: 5\r\n/s)
   t.match(text, '{"err_code":5031002,"err_msg":"too many callbacks at once"}')
-  raw.write(Buffer.alloc(2000, 0x20))
+  raw.write(Buffer.alloc(65_536, 0x20))
   raw.write(`${POST}Content-Length: 0\r\n\r\n`)
   await raw.says(/503 .*503 /s)
-  t.same(asked, [2000, 0], 'its connection is kept, and what comes of its body is thrown away')
+  t.same(asked, [65_536, 0], 'its connection is kept, and what comes of its body is thrown away')
   raw.socket.destroy()
 
   const chunked = await openRaw(url)
   chunked.write(`${POST}Transfer-Encoding: chunked\r\n\r\n`)
   t.match(await chunked.ended(), /^HTTP\/1\.1 503 /, 'a body of unknown length is not waited for')
-  t.same(asked, [2000, 0, Number.POSITIVE_INFINITY])
+  t.same(asked, [65_536, 0, Number.POSITIVE_INFINITY])
 })
 
 t.test('whoever was let in is out again, whatever becomes of the callback', async t => {
@@ -211,6 +215,27 @@ t.test(
   },
 )
 
+t.test(
+  'a caller with a spare descriptor is refused and hung up on, and all are while the service ends',
+  async t => {
+    const [so, POSTED, NOWHERE] = [
+      () => true,
+      `${POST}Content-Length: 0\r\n\r\n`,
+      'GET /x HTTP/1.1\r\nHost: x\r\n\r\n',
+    ]
+    for (const [given, admitted, request, status] of [
+      [{ isSpare: so }, LET_IN, POSTED, 503],
+      [{ isSpare: so }, LET_IN, NOWHERE, 404],
+      [{ isDraining: so }, LET_IN, NOWHERE, 404],
+      [{ isDraining: so }, null, POSTED, 503],
+    ] as const) {
+      const raw = await openRaw(await listen(t, () => admitted, accept, given))
+      raw.write(request)
+      t.match(await raw.ended(), new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, 'i'))
+    }
+  },
+)
+
 t.test('each callback is reported whole, with how long it took', async t => {
   let ms = 0
   const { now } = performance
@@ -235,7 +260,8 @@ t.test('each callback is reported whole, with how long it took', async t => {
   await ask('key', '{', { 'content-type': 'application/json' })
   await ask('other', '{}', {})
   await ask('key/more', '{', { 'content-type': 'application/json' })
-  await fetch(`${url}/callback/corp/key/sms`, { method: 'DELETE' })
+  for (const method of ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'])
+    t.equal((await fetch(`${url}/callback/corp/key/sms`, { method })).headers.get('allow'), 'GET, POST')
   const answer = { status: 200, err_code: 0, err_msg: '', retryAfter: undefined }
   const post = {
     type: 'callback',
@@ -270,10 +296,10 @@ t.test('each callback is reported whole, with how long it took', async t => {
       answer: { ...answer, status: 403, err_code: 4031003, err_msg: 'no' },
     },
     { type: 'stray-request', answer: { ...answer, status: 404, err_code: 4041001, err_msg: 'no such path' } },
-    {
+    ...Array.from({ length: 5 }, () => ({
       type: 'stray-request',
       answer: { ...answer, status: 405, err_code: 4051001, err_msg: 'GET validates, POST sends' },
-    },
+    })),
   ])
 })
 
