@@ -107,7 +107,7 @@ async function startDesk(test: Test) {
 
 const times = (n: number, end: End): readonly End[] => Array.from({ length: n }, () => end)
 const EACH: readonly (readonly [what: string, ends: readonly End[], said: readonly string[]])[] = [
-  ['five are refused for what they say', times(5, filtered), ['sms ends: 5 for 9 s']],
+  ['seven are refused for what they say', times(7, filtered), ['sms ends: 7 for 13 s']],
   ['four are', times(4, filtered), []],
   ['one of five is for more than its recipient', [...times(4, noNumber), filtered], ['sms ends: 5 for 9 s']],
   ['it is the sixth', [filtered, ...times(5, noNumber)], []],

@@ -81,7 +81,8 @@ t.test('neither a stranger’s wrong key nor what check asks is a validation of 
   t.match(validate(null, true), refused, 'check hides it not')
   t.match(validate(null), { at: 6000, ok: true })
   t.match(validate('signature', true), { at: 6000, ok: true }, 'and brings none')
-  t.equal(health.ofChannel('sms').refusals.count, 3)
+  const last = { at: 4000, reason: quote('signature', 'refused-signature') }
+  t.same(health.ofChannel('sms').refusals, { count: 3, last })
   t.equal(health.ofChannel('email').validation, null)
 })
 
@@ -100,9 +101,9 @@ t.test(
     t.match(post('source'), { count: 3, since: 4000 }, 'a validation is no message')
     t.match(post('source', { isCheck: true }), { count: 3, since: 4000 }, 'nor does what check sends count')
     t.equal(post(null, { signature: 'wrong', outdated: true }), null)
-    post(null, { method: 'GET' })
+    post(null, { method: 'GET', outdated: true })
     t.same(health.ofChannel('sms').signatures, { right: 0, stale: 0, wrong: 1, absent: 0 })
-    t.equal(health.ofChannel('sms').outdatedAt, 9000)
+    t.equal(health.ofChannel('sms').outdatedAt, 10_000)
     t.same(post('signature'), { count: 1, since: 11_000, why: 'signature' }, 'anew')
   },
 )
@@ -120,6 +121,8 @@ t.test('what quotas hold back is counted for each, in their order, and so is wha
   ])
   t.same(health.ofChannel('sms').nearing, [{ quota: 'sms-day', to: 'b***', count: 2, lastAt: 5000 }])
   t.match(health.ofChannel('email'), { heldBack: [], nearing: [] })
+  for (const use of [2.5, 1.2]) health.handlers.newcomer?.({ type: 'newcomer', callingCode: '86', use })
+  t.same([...health.ofChannel('sms').newcomers], [['86', 3]])
   t.equal(health.unreadable(), null)
   for (const id of ['a', 'b'])
     health.handlers.unreadable?.({ type: 'unreadable', id, channel: 'sms', kind: 'k' })
