@@ -34,12 +34,10 @@ interface Answer {
 }
 
 const NULLS =
-  'finalAt leaseUntil leaseToken groupKey country attemptedBy answer providerId charges receiptStatus'
+  `finalAt leaseUntil leaseToken groupKey country attemptedBy answer providerId charges receiptStatus
+  receiptHappenedAt undelivered timeline outdated begun`.split(/\s+/)
 const MESSAGE = {
-  ...Object.fromEntries(
-    `${NULLS} receiptHappenedAt undelivered timeline`.split(' ').map(name => [name, null]),
-  ),
-  ...Object.fromEntries(['outdated', 'begun'].map(name => [name, false])),
+  ...Object.fromEntries(NULLS.map(name => [name, null])),
   ...Object.fromEntries(['arrivedAt', 'dueAt'].map(name => [name, NOON])),
   expiresAt: NOON + 3_600_000,
   channel: 'email',
