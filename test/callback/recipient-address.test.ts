@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { mailboxOf, maskAddress, parseAddress } from '../../src/callback/recipients.ts'
@@ -28,75 +30,8 @@ t.test('bare addresses are read, domains as lower-case A-labels', async t => {
 })
 
 t.test('everything else is no address', async t => {
-  const wrong = [
-    '',
-    '@',
-    'a',
-    'a@',
-    '@example.com',
-    'a@example',
-    address(255),
-    'a@@example.com',
-    'a b@example.com',
-    '.a@example.com',
-    'a.@example.com',
-    'a..b@example.com',
-    '"a"@example.com',
-    '"a b"@example.com',
-    'a@[127.0.0.1]',
-    'a@127.0.0.1',
-    'a@1.2.3.4',
-    '<a@example.com>',
-    'A <a@example.com>',
-    'a(comment)@example.com',
-    'a@example.com(comment)',
-    'a;b@g.test',
-    'a@g.test;b@g.test',
-    'group: a@g.test;',
-    '@route.test:a@g.test',
-    '<@route.test:a@g.test>',
-    'a@g.test\r\nRCPT TO:<e@e>',
-    'a@g.test\r\n',
-    '\na@g.test',
-    'a@g.test\0',
-    'a\u2028@g.test',
-    'a@ⅇvil.test',
-    'a@example。com',
-    'a@ｅxample.com',
-    'a@exa_mple.com',
-    'a@-example.com',
-    'a@example-.com',
-    'a@example..com',
-    'a@.example.com',
-    'a@example.com.',
-    'victim%example.org@example.com',
-    'example.org!victim@example.com',
-    'a%@example.com',
-    '!@example.com',
-    '"victim@example.org"@example.com',
-    '""@example.com',
-    '"a\r\nRCPT TO:<e@e>"@g.test',
-    '=?utf-8?q?victim=40example.org=3e?=@example.com',
-    '=?UTF-8?B?dmljdGlt?=@example.com',
-    'a\u200d@example.com',
-    'a\u034f@example.com',
-    'a\u3164b@example.com',
-    'a\u00a0b@example.com',
-    'a\u3002b@example.com\u3002evil.test',
-    `${'ü'.repeat(33)}@example.com`,
-    'a\u202e@example.com',
-    'a@exam\u00adple.com',
-    'a@mail.xn---d8e.com',
-    'a%40b@',
-    `${'a'.repeat(65)}@example.com`,
-    `a@${'b'.repeat(64)}.com`,
-    `a@${'abcdefghi.'.repeat(26)}com`,
-    `${'a'.repeat(64)}@${'ü.'.repeat(25)}com`,
-    'a@example.com b@example.com',
-    'a,b@example.com',
-    'a\\@b@example.com',
-  ]
-  for (const given of wrong) t.equal(parseAddress(given), null, encodeURI(given))
+  const wrong = readFileSync(join(import.meta.dirname, '../fixtures/no-addresses.txt'), 'utf8')
+  for (const line of wrong.trimEnd().split('\n')) t.equal(parseAddress(JSON.parse(line)), null, line)
 })
 
 t.test('whatever goes in, what comes out cannot leave its place in an SMTP command', async () => {
