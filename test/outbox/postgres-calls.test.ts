@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
@@ -10,9 +10,11 @@ import { NOON, type Sample, STORE, sample, testClock } from './samples.ts'
 /**
  * test/fixtures/postgres-calls.txt is a conversation: `>` calls the store, `<` is what the database says to the first statement that
  * matches, `-` sets the time or takes hosts away, and all else is what the store does and answers. `@5` is 5 ms after the start; `+`
- * leaves in one write with what is before it.
+ * leaves in one write with what is before it. `WRITE=1 node test/outbox/postgres-calls.test.ts` writes it anew; its diff is then read
+ * as the change of what the database is asked that it is.
  */
-const SCRIPT = readFileSync(new URL('../fixtures/postgres-calls.txt', import.meta.url), 'utf8')
+const CONVERSATION = new URL('../fixtures/postgres-calls.txt', import.meta.url)
+const SCRIPT = readFileSync(CONVERSATION, 'utf8')
 const { payloadKeys } = STORE.storeKeys
 const clock = testClock()
 const lines: string[] = []
@@ -259,5 +261,7 @@ t.test('what each call asks the database, in which order, and what it makes of t
   t.teardown(() => mock.reset())
   for (const scene of SCRIPT.split(/\n\n(?!\()/)) if (!scene.startsWith('(')) await play(scene)
   for (const [n, text] of [...statements.values()].entries()) say(`(${n + 1}) ${text}`)
-  t.equal(`${lines.join('\n')}\n`, SCRIPT)
+  const text = `${lines.join('\n')}\n`
+  if (process.env['WRITE']) writeFileSync(CONVERSATION, text)
+  else t.equal(text, SCRIPT)
 })
