@@ -42,6 +42,11 @@ t.test('why a start failed is said in the reader’s language', async t => {
   for (const [error, en, zh] of [
     [new ToldError('the database does not answer'), 'the database does not answer', '数据库无响应'],
     ['odd', 'an unknown fault', '未知故障'],
+    [
+      Object.assign(new Error('listen EACCES'), { code: 'EACCES' }),
+      'listen EACCES',
+      '没有权限（listen EACCES）',
+    ],
   ] as const)
     t.same(
       ['en', 'zh-CN'].map(each => describeStartFailure(error, each as 'en')),
