@@ -139,7 +139,10 @@ t.test('an expectation is ignored, what is no HTTP is told, and each connection 
     },
   })
   for (const [said, answer] of [
-    ['GET / HTTP/1.1\r\nHost: x\r\nExpect: much\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 404 /],
+    [
+      'GET / HTTP/1.1\r\nHost: x\r\nExpect: much\r\nVia: host\r\nConnection: close\r\n\r\n',
+      /^HTTP\/1\.1 404 /,
+    ],
     ['no HTTP\r\n\r\n', /^HTTP\/1\.1 400 /],
     ['GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', /^HTTP\/1\.1 400 /],
     ['GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2), /^HTTP\/1\.1 404 (?![^]*HTTP)/],

@@ -151,6 +151,8 @@ t.test('a pair that cannot be served says why, without the key', async t => {
     t.throws(() => parseCertificate(cert, key), { name: 'CertificateUnusable', message: why })
   refuses(one.cert, other.key, /^TLS_KEY_FILE is not the key of the first certificate/)
   refuses('hello', one.key, /^TLS_CERT_FILE holds no certificate/)
+  const damaged = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'
+  refuses(damaged, one.key, /^TLS_CERT_FILE holds a damaged certificate/)
   refuses(one.cert, 'hello', /^TLS_KEY_FILE holds no private key/)
   refuses(one.cert, '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA', /^TLS_KEY_FILE has a passphrase/)
   refuses(one.cert.replace(/[A-Za-z0-9]{40}/, 'A'.repeat(40)), one.key, /damaged|not the key/)
