@@ -292,7 +292,7 @@ interface AwaitedVerdicts {
    * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
    */
   subscribe(at: number, id: string): void
-  /** Fills slot `at` without waiting. @param verdict null: there will be none. */
+  /** Fills slot `at`, which waits no longer. @param verdict null: there will be none. */
   fillSlot(at: number, verdict: Verdict | null): void
   /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
   awaitAll(ms: number): Promise<readonly (Verdict | null)[]>
@@ -318,6 +318,7 @@ function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdic
       })
     },
     fillSlot(at, verdict) {
+      subscriptions[at]?.()
       slots[at] = verdict
     },
     async awaitAll(ms) {

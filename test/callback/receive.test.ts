@@ -313,6 +313,18 @@ t.test('duplicates and messages over a quota give their places back', async t =>
   t.equal(listening(), 0, 'nobody waits for a message that was not stored')
 })
 
+t.test('a recipient who was refused stays so when the delivery ends before the others are known', async t => {
+  const { receive, verdicts, begun } = open({
+    answerWithinMs: 30_000,
+    accept: async () => [{ is: 'stored', superseded: [] }, { is: 'bounced' }],
+  })
+  const answered = receive(CALLER, BODY)
+  await until(() => begun.length === 1, 'the other one is handed over')
+  await settled()
+  verdicts.end()
+  t.match((await answered).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+})
+
 t.test('who waits for a superseded code is told', async t => {
   const { receive, calls, verdicts } = open({
     accept: async () => [
