@@ -343,9 +343,9 @@ export function createHealth(random: () => number) {
     /** Takes the templates and senders whose rest is nearly over: the provider may be asked whether it approves of them. Each is given once a rest. */
     *takeForLook(now: number): Generator<{ readonly scope: 'template' | 'sender'; readonly name: string }> {
       for (const each of parts.values()) {
-        const { scope, name, isAsked, until } = each
+        const { scope, name, isAsked, triedBy, until } = each
         if (scope !== 'template' && scope !== 'sender') continue
-        if (isAsked || until - now > LOOK_AHEAD_MS) continue
+        if (isAsked || triedBy !== null || until - now > LOOK_AHEAD_MS) continue
         each.isAsked = true
         yield { scope, name }
       }

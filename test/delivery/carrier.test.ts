@@ -197,6 +197,12 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   for (; now < 200_000 && !(await carrier.hasApproved()); now += 500);
   t.same([now, mayAsk(names)], [104_900, null], 'a message may try it')
   t.match(carrier.begin(now, ANN, using(names)).end(SENT).faults, [{ is: 'over' }])
+  carrier.begin(now, ANN, using(names)).end(REVIEW)
+  carrier.allowTrialNow(now)
+  carrier.begin(now, ANN, using(names))
+  const before = asked.length
+  await carrier.hasApproved()
+  t.equal(asked.length, before, 'nor while a message tries it')
 })
 
 t.test(
