@@ -83,7 +83,7 @@ export async function startService(
     tls: certificate && { ...tlsServerOptions, cert: certificate.cert, key: certificate.key },
   })
   const { publicListener, adminListener } = parts
-  await start(parts, config)
+  await startParts(parts, config)
 
   const host = config.PUBLIC_URL === undefined ? undefined : hostNameOf(config.PUBLIC_URL)
   // With a certificate it is one of HTTPS.
@@ -114,7 +114,7 @@ export async function startService(
 const ACCEPT_QUEUE = 1024
 
 /** Opens both listeners and starts the rest, or closes everything and throws. */
-export async function start(parts: ServiceParts, config: Config): Promise<void> {
+export async function startParts(parts: ServiceParts, config: Config): Promise<void> {
   const { publicListener, adminListener, waiting } = parts
   try {
     // The public one opens last: nothing is accepted as long as anything can still stop the start.

@@ -3,7 +3,7 @@ import { connect, Server } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { drain, start } from '../../src/service/service.ts'
+import { drain, startParts } from '../../src/service/service.ts'
 import type { ServiceParts } from '../../src/service/wiring.ts'
 import { enough, load } from '../config/settings.ts'
 import { listen } from '../rigs/listen.ts'
@@ -101,7 +101,7 @@ const config = load({ ...enough, ...places })
 t.test('the public listener opens last, the private one where another waited, then all starts', async t => {
   const opened = async (isWaiting: boolean) => {
     const { end, steps, given } = notingParts(t, 40, isWaiting)
-    await end(start(given, config))
+    await end(startParts(given, config))
     return steps
   }
   t.same(await opened(false), recorded('starts'))
@@ -113,6 +113,6 @@ t.test('when a port is taken everything is closed again', async t => {
   parts.publicListener.listen = async () => {
     throw new Error('EADDRINUSE')
   }
-  t.equal(await end(start(given, config).catch((error: Error) => error.message)), 'EADDRINUSE')
+  t.equal(await end(startParts(given, config).catch((error: Error) => error.message)), 'EADDRINUSE')
   t.same(steps, recorded('finds its port taken'))
 })
