@@ -90,6 +90,13 @@ t.test('each signal ends it in order, any second one at once, and so does an end
 
 t.test('a start that fails is 1, and a fault that nothing caught 70', async t => {
   const refused = spawnService(t, ['serve'], { ...enough, PORT: 'x' })
+  const DATABASE_URL = 'postgres://a@127.0.0.1:9/a?sslmode=disable'
+  const away = { ...enough, DATABASE_URL, STORE_SECRET: 'a-secret-of-the-tests-long-enough', ADMIN_PORT: '0' }
+  const told = (['SIGTERM', 'SIGINT'] as const).map(signal => {
+    const onEvent = ({ doing }: { readonly doing?: unknown }) => void (doing && program.child.kill(signal))
+    const program = spawnService(t, ['serve'], away, { onEvent })
+    return program.exited
+  })
   const imports = [new URL('../rigs/crash.ts', import.meta.url).href]
   for (const CRASH_AS of ['exception', 'rejection']) {
     const settings = { ...(await startSinks(t)).settings, CRASH_CANARY: 'canary', CRASH_AS }
@@ -100,6 +107,7 @@ t.test('a start that fails is 1, and a fault that nothing caught 70', async t =>
     t.match(eventsOf(stdout()).at(-1), { level: 60, event: 'fault', err: { stack: /crash/ }, message })
   }
   t.equal(await refused.exited, 1)
+  t.same(await Promise.all(told), [0, 0], 'told to end while it waits for its database')
   t.match(refused.stderr(), /PORT must be/)
 })
 
