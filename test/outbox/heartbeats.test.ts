@@ -70,8 +70,7 @@ t.test('a heartbeat holds claims from when it was sent, and they are not held af
   const next = { token: beats.newLeaseToken(), until: 0 }
   t.equal(beats.isHeld(next), true)
   t.equal(beats.isHeld({ token: next.token.replace('own', 'other'), until: 0 }), false)
-  state.tookMs = 7000
-  state.at = 20_000
+  Object.assign(state, { tookMs: 7000, at: 20_000 })
   await t.rejects(beats.confirmAlive(), StoreUnavailable, 'an answer that takes longer than it holds')
   state.isAway = true
   await Promise.all([t.rejects(beats.confirmAlive(), StoreUnavailable), beats.leave()])
