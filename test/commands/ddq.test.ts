@@ -49,7 +49,7 @@ t.test('what a device says does not reach the terminal as a command', async t =>
   emulator.ddq.publish({ topic: 'thing/any', id: '1', payload: { said } })
   t.equal(await code, 0)
   t.notMatch(out().trimEnd(), /[\p{Cc}\p{Cf}\u2028\u2029]/u)
-  t.match(JSON.parse(out()), { payload: { said } }, 'and is whole all the same')
+  t.match(JSON.parse(out()), { message_id: '1', payload: { said } }, 'and is whole all the same')
 })
 
 t.test('it follows the topics it is told, until it is ended', async t => {

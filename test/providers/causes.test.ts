@@ -13,6 +13,7 @@ import { listen } from '../rigs/listen.ts'
 import { type SmtpServerOptions, type SmtpStep, startSmtpServer } from '../rigs/smtp-server.ts'
 import { CLIENT } from '../rigs/token-endpoint.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../rigs/twilio-server.ts'
+import { until } from '../rigs/until.ts'
 import { SHORT_SMTP } from './short.ts'
 import { startOauth2, USER } from './smtp/oauth2.ts'
 import { LOGIN, openSmtp } from './smtp/rig.ts'
@@ -79,7 +80,9 @@ t.test('a mail server: each cause has its words and its advice', async t => {
         .replace(/; if the root CA [^)]*/, ''),
     )
   t.same(said, MAIL)
-  t.equal(well.server.mails.length, 0, 'nothing was sent')
+  const commands = well.server.connections[0]?.commands ?? []
+  await until(() => commands.at(-1) === 'QUIT', 'the goodbye')
+  t.same(commands.slice(-3), ['MAIL FROM:<bounces@example.com>', 'RSET', 'QUIT'], 'nothing was sent')
 })
 
 t.test('an access token: each cause has its words and its advice', async t => {
@@ -109,7 +112,7 @@ t.test('an access token: each cause has its words and its advice', async t => {
   }
   refuse('invalid_grant')
   said.push(await say(endpoint.url, { refreshToken: 'canary' }))
-  for (const error of ['invalid_scope', 'invalid_request', 'temporarily_unavailable']) {
+  for (const error of ['invalid_grant', 'invalid_scope', 'invalid_request', 'temporarily_unavailable']) {
     refuse(error)
     said.push(await say())
   }

@@ -181,21 +181,13 @@ t.test('a word of every reply goes when a parameter is that word, and hides no o
 
 // What has a digit beside a letter may be a code, and goes for that alone.
 t.test('a value is found in encodings that look like no code', async t => {
-  for (const [value, said] of [
-    ['abc', '%61%62%63'],
-    ['a b', '%61+%62'],
-    ['a b', '=61_=62'],
-    ['abc', '&#97;&#98;&#99;'],
-    ['ABC', 'QUJD'],
-    ['apples', 'YXBwbGVz'],
-    ['apples', 'accepted/YXBwbGVz'],
-    ['apples', 'ofYXBwbGVz'],
-    ['apples', 'andYXBwbGVz'],
-    ['mfjhuj', 'YldacWFIVnE'],
-    ['mfjhuj', 'WWxkYWNXRklWbkU'],
-  ] as const)
-    t.equal(redact(`550 ${said}`, { params: { code: value } }), '550 …', said)
+  const record = readFileSync(join(import.meta.dirname, '../fixtures/encoded.txt'), 'utf8')
+  for (const row of record.trimEnd().split('\n')) {
+    const [code = '', said = ''] = row.split(' ⇒ ')
+    t.equal(redact(`550 ${said}`, { params: { code } }), '550 …', said)
+  }
   const phrase = '一二三四五六七八九十百千'
   const chinese = createRedactor({ to: '', content: { params: {}, plain: '' }, text: () => `${phrase}。` })
-  t.equal(chinese.reply(`拦截了: ${phrase}`), '拦截了: …', 'a piece of twelve characters')
+  for (const before of ['拦截了: ', ''])
+    t.equal(chinese.reply(`${before}${phrase}`), `${before}…`, 'a piece of twelve characters')
 })

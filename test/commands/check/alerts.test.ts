@@ -17,6 +17,7 @@ t.test('table and login are looked at, and nothing is subscribed to', async t =>
     { is: 'ok', what: `the application logs in at ${emulator.baseUrl}` },
   ])
   t.equal(emulator.ddq.statistics().connections, 0)
+  t.same(await checkAlerts(load({ ...enough, DDQ_AUTH_URL: emulator.baseUrl }), locales), [], 'they are off')
 })
 
 t.test('a wrong row and a wrong secret fail, each with what to do', async t => {

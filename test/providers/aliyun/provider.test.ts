@@ -27,6 +27,8 @@ t.test('what it asks for', async t => {
       OutId: message.id,
     },
     headers: {
+      // Of an empty body.
+      'x-acs-content-sha256': 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
       'x-acs-date': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
       'x-acs-signature-nonce': /^[\da-f]{32}$/,
       'x-acs-version': '2017-05-25',

@@ -370,10 +370,11 @@ for (const example of Object.keys(EXAMPLES) as Example[])
 
 t.test('our id may also stand in the URL of a report; a list of reports is read whole', async t => {
   const [ours, other] = ['a'.repeat(32), 'b'.repeat(32)]
-  const reports = { id: '/m', state: '/s', states: { ok: 'delivered' }, format: 'query' } as const
+  const reports = { id: '/m', ref: '/r', state: '/s', states: { ok: 'delivered' }, format: 'query' } as const
   const source = createGatewayReceipts('g', reports, ['key'])
   const read = (body: unknown, query: string) => source.parseReports({ headers: {}, body, query })
   t.match(read({ m: '1', s: 'ok' }, `id=${ours}&x=1`), [{ providerId: '1', id: ours }])
+  t.match(read({ m: '1', s: 'ok', r: ours }, `id=${other}`), [{ id: ours }], 'that of the report counts')
   const list = ['ok', 'new', 'ok'].map((s, at) => ({ m: at + 1, s }))
   t.match(read(list, `xid=${other}`), [{ providerId: '1', id: undefined }, { providerId: '3' }])
   t.same(read({ m: '1', s: 'constructor' }, ''), [])

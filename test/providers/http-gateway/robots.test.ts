@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { NewMessage } from '../../../src/messages/message.ts'
 import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
@@ -21,6 +22,9 @@ const SECRETS = {
 }
 
 const WRONG = Object.fromEntries(Object.keys(SECRETS).map(name => [name, 'canary-wrong-1']))
+
+/** Longer than alarms are collected, ms. */
+const LONGER = 60
 
 interface Post {
   readonly url: URL
@@ -226,13 +230,27 @@ t.test('what comes during a post is posted before the end', async t => {
   t.same(group.texts, ['first', 'second'])
 })
 
+t.test('a group is asked once at a time, and not after the end', async t => {
+  const { group, posts, robots, tell, tellHeld } = await openRobot(t, 'feishu')
+  const answer = await tellHeld()
+  tell(['second'])
+  await setTimeout(LONGER)
+  t.equal(group.asked, 1)
+  answer()
+  await until(() => posts.length === 2, 'what came meanwhile')
+  tell(['third'])
+  await robots.close()
+  await setTimeout(LONGER)
+  t.same([posts.length, group.texts], [3, ['first', 'second', 'third']])
+})
+
 t.test('a post that is under way when the time for the last one is over is not tried again', async t => {
   const { posts, robots, tellHeld } = await openRobot(t, 'feishu')
   const answer = await tellHeld()
   await robots.close()
   answer()
   await until(() => posts.length > 0, 'what became of it')
-  await new Promise(setImmediate)
+  await setTimeout(LONGER)
   t.match(posts, [{ alarms: 1, outcome: { is: 'ambiguous' } }])
   t.match(robots.status(), [{ fault: { isRefused: false } }])
   t.equal(posts.length, 1)
@@ -262,9 +280,10 @@ t.test('an alarm that the robot refuses for its words is not posted again', asyn
   tell(Array.from({ length: 250 }, (_, n) => `refused ${n}`))
   await until(() => posts.length === 1, 'the refusal')
   t.match(posts, [{ isDropped: true, outcome: { is: 'rejected' } }])
-  tell(['next'])
-  await until(() => group.texts.length === 1, 'the next one')
-  t.same(group.texts, ['next'])
+  const next = Array.from({ length: 250 }, (_, n) => String(n))
+  tell(next)
+  await until(() => group.texts.length === 1, 'the next ones')
+  t.same(group.texts, [`${next.slice(0, 200).join('\n\n')}\n\n… +50`])
 })
 
 t.test('a flood of alarms makes one post that is short enough, and says how many more there are', async t => {

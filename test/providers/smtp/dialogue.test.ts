@@ -1,8 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { until } from '../../rigs/until.ts'
-import { LOGIN, mail, startSmtp as start, urlOf } from './rig.ts'
+import { DKIM, LOGIN, mail, startSmtp as start, urlOf } from './rig.ts'
 
 const certificate = await createTestCertificate()
 
@@ -182,10 +181,7 @@ await t.test('a server that changes its mind about SMTPUTF8 is believed at its n
 })
 
 await t.test('with DKIM the message is signed and otherwise the same', async t => {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const dkim = { domain: 'example.com', selector: 's1', privateKey: pem }
-  const { server, send } = await start(t, {}, { dkim })
+  const { server, send } = await start(t, {}, { dkim: DKIM })
   const message = mail()
   t.match(await send(message), { is: 'sent' })
   const data = server.mails[0]?.data.toString() ?? ''

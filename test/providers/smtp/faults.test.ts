@@ -5,7 +5,7 @@ import { createTestCertificate } from '../../rigs/certificate.ts'
 import { until } from '../../rigs/service.ts'
 import type { SmtpAct, SmtpServerOptions, SmtpStep } from '../../rigs/smtp-server.ts'
 import { SHORT_SMTP } from '../short.ts'
-import { idOf, LOGIN, mail, openSmtp, startSmtp } from './rig.ts'
+import { DKIM, idOf, LOGIN, mail, openSmtp, startSmtp } from './rig.ts'
 
 const certificate = await createTestCertificate()
 const wrongName = await createTestCertificate({ name: 'other.example' })
@@ -230,10 +230,14 @@ await t.test(
       ['DATA', drop],
       ['MAIL', say('421 4.4.2 idle for too long', true)],
     ] as const) {
-      const { server, send } = await start(t, {})
+      const { server, provider, send } = await start(t, {}, { dkim: DKIM })
       await send()
       server.act = moment => (moment.connection === 1 && moment.step === step ? act : undefined)
-      t.match(await send(), { is: 'sent' })
+      let handedOver = 0
+      const { signal } = new AbortController()
+      t.match(await provider.send(mail(), signal, () => (handedOver += 1)), { is: 'sent' })
+      t.equal(handedOver, 1)
+      t.match(server.mails[1]?.data.toString(), /^DKIM-Signature: /)
       t.equal(server.mails.length, 2)
       t.equal(server.connections.length, 2)
     }
@@ -351,7 +355,10 @@ await t.test(
 
 await t.test('whatever takes its time before the dot, the longest attempt is bounded', async t => {
   const attempt = new Attempt({ ...SHORT_SMTP, connectMs: 10, greetingMs: 10, commandMs: 20 })
+  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   attempt.setTimeLimit('dialogue-limit', 3_600_000)
+  t.ok(Number(timers()[0]?.args[1]) <= 100, 'set up once, and three commands')
+  timers.restore()
   await t.rejects(attempt.unlessStopped(new Promise(() => {})))
   attempt.stop('closed')
   t.equal(attempt.stopped, 'dialogue-limit', 'the first reason counts')

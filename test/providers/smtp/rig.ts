@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import type { OutgoingMail } from '../../../src/messages/message.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
@@ -17,6 +17,9 @@ import { outgoingSms } from '../sms.ts'
 export const RECIPIENT = 'canary.reader@example.com'
 export const CODE = '90817263'
 export const LINK = 'https://platform.example/activate#!canaryLink'
+const { privateKey: KEY } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const PEM = KEY.export({ type: 'pkcs8', format: 'pem' }).toString()
+export const DKIM = { domain: 'example.com', selector: 's1', privateKey: PEM }
 export const LOGIN = { user: 'courier', pass: 'canary-smtp-pass#%' }
 
 export function mail(to = RECIPIENT): OutgoingMail {

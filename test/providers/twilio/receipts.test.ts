@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
+import { twilio } from '../../../src/providers/twilio.ts'
+import { enough, load } from '../../config/settings.ts'
 import { type ServiceRig, smsBody, startRig, until } from '../../rigs/service.ts'
 import { AUTH_TOKEN } from '../../rigs/twilio-server.ts'
 
@@ -48,6 +52,18 @@ t.test('Twilio is told where to report, and what it reports is shown and counted
   const labels = 'status="undelivered",class="recipient",result="recorded",provider="twilio"'
   t.match(metrics, `receipts_total{${labels}} 1\n`)
   t.notMatch(rig.log.join(), '13800138000', 'no number in the log')
+})
+
+t.test('what is read of each report', async t => {
+  const source = await twilio.openReceipts?.(load({ ...enough, PUBLIC_URL, TWILIO_AUTH_TOKEN: AUTH_TOKEN }))
+  const record = readFileSync(join(import.meta.dirname, '../../fixtures/twilio/reports.txt'), 'utf8')
+  for (const line of record.trimEnd().split('\n')) {
+    const [query = '', form = ''] = line.split(' ')
+    const body = Object.fromEntries(new URLSearchParams(form))
+    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}${PATH}?${query}`, body)
+    const read = source?.parseReports({ headers: { 'x-twilio-signature': signature }, body, query })
+    t.equal(`${query} ${form} ⇒ ${JSON.stringify(read)}`, line)
+  }
 })
 
 t.test('a report that is here before Twilio’s answer is kept with its message', async t => {
