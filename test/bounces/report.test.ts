@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
@@ -80,8 +81,6 @@ t.test('each field missing once: what names no mail, recipient, action or code s
   t.same(await without(/^(Final|Original)-Recipient/), [])
   t.same(await without(/^Status/, /^Diagnostic-Code/), [])
   t.match(await without(/^Status/), [{ code: '5.1.1' }])
-  t.match(await without(/^Original-Envelope-Id/), [{ id: ID }], 'by our own header')
-  t.match(await without(/^Original-Envelope-Id/, /^X-Callback-Courier/), [{ id: ID }], 'by the Message-ID')
   t.same(await without(/^Original-Envelope-Id/, /^X-Callback-Courier/, /^Message-ID/), [])
   const m365 = FORMS['microsoft 365'](given).replace(/Content-Type: text\/rfc822-headers[^]*?--=_/, '--=_')
   t.match(await read(m365.replace('--=_report_1f3870be\r\n--=_', '--=_')), [{ id: ID }], 'by what it answers')
@@ -184,36 +183,27 @@ t.test('the URL for mails that came back stays good while a Token is replaced', 
   t.notSame(keysOf('new token'), keysOf('old token'))
 })
 
-t.test('complaints', async t => {
-  t.same(await read(complaint(given)), [{ id: ID, recipients: [TO], code: 'complaint' }])
-  t.same(
-    await read(complaint(given, { to: false })),
-    [{ id: ID, recipients: [TO], code: 'complaint' }],
-    'whom the mail was to',
-  )
-  const other = 'f'.repeat(32)
-  t.same(
-    await read(
-      complaint(given).replace(
-        /Original-Rcpt-To: .*/,
-        `Original-Rcpt-To: b@b.cc\r\nOriginal-Envelope-Id: ${other}`,
-      ),
-    ),
-    [{ id: other, recipients: ['b@b.cc'], code: 'complaint' }],
-    'what the report says itself comes first',
-  )
-  for (const type of ['not-spam', 'auth-failure', ''])
-    t.same(await read(complaint(given, { type })), [], type)
+t.test('what is read of a report or a complaint that is a little different', async t => {
+  const edits = readFileSync(new URL('../fixtures/bounces/edits.txt', import.meta.url), 'utf8')
+  const forms: Readonly<Record<string, string>> = {
+    report: FORMS['postfix'](given),
+    complaint: complaint(given),
+  }
+  for (const each of edits.trimEnd().split('\n')) {
+    const [form, replaced, expected] = each.split(' ⇒ ')
+    const text = (JSON.parse(replaced ?? '') as readonly [string, string][]).reduce(
+      (whole, [from, to]) => whole.replace(new RegExp(from, 'gs'), to),
+      forms[form ?? ''] ?? '',
+    )
+    t.equal(JSON.stringify(readBounces(Buffer.from(text, 'latin1'))), expected, each)
+  }
 })
 
-t.test('what a report says itself comes before what it quotes; a hundred recipients are read', async t => {
+t.test('a hundred recipients of a report are read', async t => {
   const text = FORMS['postfix'](given)
-  t.match(await read(text.replace(/550 5\.1\.1/g, '550 5.7.1')), [{ code: '5.1.1' }])
-  const other = 'f'.repeat(32)
-  t.match(await read(text.replace(`Envelope-Id: ${ID}`, `Envelope-Id: ${other}`)), [{ id: other }])
   const group = `Final-Recipient: rfc822; ${TO}\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n`
   const many = text.replace('Final-Recipient', `${group.repeat(120)}Final-Recipient`)
-  t.ok([99, 100].includes((await read(many)).length), 'with the group about the mail itself')
+  t.equal((await read(many)).length, 99, 'with the group about the mail itself, and the head of the part')
 })
 
 t.test('twenty parts of a report are looked at, and 64 KiB of each', async t => {
@@ -235,42 +225,6 @@ t.test('a hundred kilobytes of explanation hide no report', async t => {
     t.same(await read(long), await read(text), form)
     t.match(await read(long), [{ id: ID }], form)
   }
-})
-
-t.test('reports of mail servers that know international addresses are read, too', async t => {
-  const text = FORMS['postfix'](given).replace(/Original-Envelope-Id.*\r\n/, '')
-  t.match(await read(text.replace('message/delivery-status', 'message/global-delivery-status')), [{ id: ID }])
-  for (const type of ['message/rfc822', 'message/global', 'message/rfc822-headers', 'message/global-headers'])
-    t.match(await read(text.replace('text/rfc822-headers', type)), [{ id: ID }], type)
-})
-
-t.test('a part in base64, line ends of a single LF, and upper case are read', async t => {
-  const form = FORMS['postfix']
-  const text = form(given)
-  for (const end of ['\n\n', '\r\n \t\r\n'])
-    t.same(await read(text.replaceAll('\r\n\r\n', end)), await read(text), 'empty lines of blanks, too')
-  t.match(await read(text.replaceAll('\r\n', '\n')), [{ code: '5.1.1' }])
-  t.match(
-    await read(
-      text.replace('Action: failed', 'ACTION: FAILED').replace('Final-Recipient', 'FINAL-RECIPIENT'),
-    ),
-    [{ code: '5.1.1' }],
-  )
-  const [, part = ''] = /message\/delivery-status\r\n\r\n([^]*?)\r\n\r\n--/.exec(text) ?? []
-  const encoded = text
-    .replace(
-      'message/delivery-status\r\n',
-      'message/delivery-status\r\nContent-Transfer-Encoding: base64\r\n',
-    )
-    .replace(part, Buffer.from(part).toString('base64'))
-  t.match(await read(encoded), [{ code: '5.1.1', recipients: [TO] }])
-  const quoted = text
-    .replace(
-      'message/delivery-status\r\n',
-      'message/delivery-status\r\nContent-Transfer-Encoding: Quoted-Printable\r\n',
-    )
-    .replaceAll('Final-Recipient', 'X-Note: 100%41 =zz\r\nFinal=2DReci=\r\npient')
-  t.match(await read(quoted), [{ code: '5.1.1', recipients: [TO, TO] }])
 })
 
 t.test('whatever a mailbox holds, nothing throws', async t => {

@@ -97,10 +97,10 @@ t.test('a browser lists its languages, the one it wants most first', async t => 
 
 t.test('a terminal says its language by the first variable that is set', async t => {
   t.equal(languageOfTerminal({}), 'en')
-  t.equal(languageOfTerminal({ LANG: 'zh_CN.UTF-8' }), 'zh-CN')
+  t.equal(languageOfTerminal({ LANG: 'zh@pinyin' }), 'zh-CN')
   t.equal(languageOfTerminal({ LANG: 'zh_CN.UTF-8', LC_MESSAGES: 'en_US.UTF-8' }), 'en')
   t.equal(languageOfTerminal({ LANG: 'zh_CN.UTF-8', LC_ALL: 'C' }), 'en')
-  t.equal(languageOfTerminal({ LANG: 'en_US', LC_ALL: '', LC_MESSAGES: 'zh' }), 'zh-CN')
+  t.equal(languageOfTerminal({ LANG: 'en_US', LC_ALL: '', LC_MESSAGES: 'zh.UTF-8' }), 'zh-CN')
 })
 
 t.test(
