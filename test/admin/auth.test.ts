@@ -205,7 +205,7 @@ t.test('another page may link here, but not load anything into itself', async t 
   t.equal((await get('cross-site', 'navigate', 'document', 'HEAD')).status, 200)
   t.equal((await get('cross-site', 'navigate', 'document')).status, 200)
   t.equal((await get('cross-site', 'no-cors', 'script')).status, 403)
-  t.equal((await get('same-site', 'cors', 'empty')).status, 403)
+  t.equal((await get('same-site', 'cors', 'document')).status, 403)
   t.equal((await get('cross-site', 'navigate', 'iframe')).status, 403)
   t.equal((await get('same-origin', 'cors', 'empty')).status, 200)
   t.equal((await get('none', 'navigate', 'document')).status, 200)

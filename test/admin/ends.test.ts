@@ -38,17 +38,18 @@ const overLimit: End = {
   answer: 'limit',
   said: [['aliyun', 'limit', 'BUSINESS_LIMIT_CONTROL', true]],
 }
-const blocked: End = { ...SENT, report: { verdict: 'ours', scope: 'message', reason: 'filtered' } }
+const blocked: End = { ...SENT, report: { verdict: 'ours', scope: 'country', reason: 'filtered' } }
 const phoneOff: End = { ...SENT, report: { verdict: 'recipient', scope: 'recipient', reason: 'off' } }
+const noCountry: End = { ...SENT, report: { verdict: 'country', scope: 'country', reason: 'no' } }
 const onItsWay: End = { ...SENT, report: { verdict: 'ambiguous', scope: 'recipient', reason: null } }
 const noRoute: End = { state: 'expired' }
-const bySecond: End = {
+const bySecond = (outcome: string): End => ({
   state: 'sent',
   said: [
-    ['aliyun', 'rejected', 'SIGNATURE'],
+    ['aliyun', outcome, 'SIGNATURE'],
     ['tencent', 'sent', ''],
   ],
-}
+})
 
 /** A service with an embedded store, by a clock that the test sets. */
 async function startDesk(test: Test) {
@@ -119,7 +120,7 @@ const EACH: readonly (readonly [what: string, ends: readonly End[], said: readon
     [...times(3, unanswered), blocked, phoneOff],
     ['sms ends: 5 for 9 s'],
   ],
-  ['phones that are off', times(6, phoneOff), []],
+  ['phones that are off, and a country that is not served', [...times(5, phoneOff), noCountry], []],
   ['one is sent between them', [filtered, filtered, filtered, SENT, filtered, filtered], []],
   ['one on its way between them', [filtered, filtered, filtered, onItsWay, filtered, filtered], []],
   ['a newer one that is not known yet to arrive', [...times(5, blocked), SENT], ['sms ends: 5 for 11 s']],
@@ -129,7 +130,11 @@ const EACH: readonly (readonly [what: string, ends: readonly End[], said: readon
     [filtered, { state: 'unknown' }, filtered, { state: 'superseded' }, filtered, filtered, filtered],
     ['sms ends: 5 for 13 s'],
   ],
-  ['the second carrier sends what the first refuses', times(5, bySecond), ['aliyun ends: 5 for 9 s']],
+  [
+    'the second carrier sends what the first refuses',
+    ['rejected', 'limit', 'retry', 'limit', 'retry'].map(bySecond),
+    ['aliyun ends: 5 for 9 s'],
+  ],
 ]
 
 t.test('five people in a row who got nothing are told, unless it may be their numbers', async t => {

@@ -115,7 +115,12 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...attempt, provider: 'smtp', outcome: { is: 'ambiguous', code: 'reply-limit', reply: '' } },
     { ...attempt, provider: 'smtp', outcome: { is: 'sent', reply: quote('250 ok') } },
     { ...attempt, provider: 'a', outcome: { is: 'rejected', scope: 'recipient', code: '21211', reply: '' } },
-    { ...attempt, provider: 'b', outcome: { is: 'retry', whose: 'later', code: '450', reply: '' } },
+    {
+      ...attempt,
+      provider: 'b',
+      outcome: { is: 'retry', whose: 'later', code: '450', reply: '' },
+      tookMs: 300.5,
+    },
     {
       ...attempt,
       provider: 'c',
@@ -132,7 +137,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   final: [
     { ...final, tookMs: 700.4, providerId: 'SM1' },
     { ...final, channel: 'email', kind: 'activation-code' },
-    { ...final, state: 'refused', answer: 'recipient', tookMs: 700 },
+    { ...final, state: 'refused', answer: 'recipient', tookMs: 700.6 },
     { ...final, state: 'expired' },
     { ...final, state: 'unknown' },
   ],
@@ -154,7 +159,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   ],
   'carrier-order': [
     { type: 'carrier-order', provider: 'twilio', country: 'CN', isSecond: true, share: 0.404 },
-    { type: 'carrier-order', provider: 'twilio', country: '', isSecond: false, share: 0.95 },
+    { type: 'carrier-order', provider: 'twilio', country: '', isSecond: false, share: 0.957 },
   ],
   'ddq-message': [
     { type: 'ddq-message', topic: 'alert' },

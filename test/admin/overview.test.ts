@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { overviewPages } from '../../src/admin/console/overview.ts'
 import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
+import { todayPages } from '../../src/admin/console/today.ts'
 import type { ChannelHealth } from '../../src/admin/service-health.ts'
 import type { ServiceView } from '../../src/admin/service-view.ts'
+import type { Asked } from '../../src/callback/asked.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { inZone } from '../rigs/in-zone.ts'
 import { idleCarrier, viewOf } from '../rigs/view.ts'
 import { view as seen } from './every-event.ts'
 
@@ -15,16 +18,18 @@ const NOW = Date.parse('2026-11-21T02:04:30Z')
 const DAY = 86_400_000
 const [email = idleCarrier, sms = idleCarrier] = seen.channelStatus()
 
-async function overview(given: Partial<ServiceView>, query = {}) {
+async function show([shown]: typeof overviewPages, given: Partial<ServiceView> = {}, query = {}) {
   const options = {
     view: viewOf({ now: () => NOW, ...given }),
     rotating: ['email'],
     postSignature: 'observe',
+    quotas: { 'sms-day': 9 },
   } as unknown as ConsoleOptions
-  const page = await overviewPages[0]?.handle({ query } as unknown as PageRequest, options)
+  const page = await shown?.handle({ query } as unknown as PageRequest, options)
   return page?.is === 'page' ? page.content.in('en') : ''
 }
 
+const overview = (given: Partial<ServiceView>, query = {}) => show(overviewPages, given, query)
 const { health, queries } = viewOf()
 const rests = { until: NOW + 8000, reply: quote('mail to b.test is slow') }
 const destinations = [
@@ -52,6 +57,22 @@ const ofChannels: Readonly<Record<Channel, Partial<ChannelHealth>>> = {
       ...Array.from({ length: 9 }, (_, n) => [`3${n}`, 2] as const),
     ]),
   },
+}
+
+const ended = (kind: string, carrier: string, country: string, today: number, dayBefore: number) =>
+  ({
+    channel: 'sms',
+    kind,
+    carrier,
+    country,
+    outcome: carrier === '-' ? 'expired' : 'sent',
+    today,
+    dayBefore,
+  }) as const
+const asked = (name: string, since: number) => {
+  const [channel, about] = name.split(' ') as [Channel, Asked['about']]
+  const held = { 'sms-day': 2, 'email-day': 1 }
+  return { channel, about, name, count: (NOW - since) / 60_000, missed: 0, held, recipients: ['a'] }
 }
 
 const provider = {
@@ -103,17 +124,30 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
     ],
     queries: {
       ...queries,
+      readEnded: async (before, today) => [
+        ended('login-code', 'twilio', 'US', 1, (today - before) / 3_600_000),
+        ended('binding', 'aliyun', 'CN', 0, 4),
+        ended('login-code', '-', '-', 8, 0),
+      ],
       readWaiting: async () => [
         { destination: 'b.test', count: 1, dueAt: NOW + 1 },
         { destination: 'c.test', count: 5, dueAt: NOW - 65_000 },
       ],
       readSummary: async () => ({
         ...(await queries.readSummary(0)),
+        counts: [
+          { channel: 'sms', kind: 'phone-update', state: 'sending', count: 2 },
+          { channel: 'sms', kind: 'login-code', state: 'sent', count: 3 },
+          { channel: 'sms', kind: 'login-code', state: 'queued', count: 4 },
+          { channel: 'email', kind: 'file', state: 'expired', count: 50 },
+        ],
         backlog: { email: 7, sms: 5 },
         leftOut: 4,
         bytes: 3 * 1_048_576,
       }),
     },
+    readAsked: async since =>
+      ['email kind', 'email domain', 'sms kind', 'sms country', 'sms prefix'].map(name => asked(name, since)),
     countLeftOut: ({ leftOut }) => leftOut,
     startedAt: NOW - 3_600_000,
     webhooks: () => ({ leads: true, isGone: false, failing: null, waiting: 9, oldestAt: NOW }),
@@ -141,6 +175,8 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
 t.test('the page says what there is of each provider, the platform, the service and the devices', async t => {
   const pages: string[] = []
   for (const [name, view] of Object.entries(PAGES)) pages.push(`= ${name}`, await overview(view))
+  inZone(t, 'Asia/Shanghai')
+  pages.push('= today', await show(todayPages, PAGES['all has happened']))
   const expected = readFileSync(join(import.meta.dirname, '../fixtures/overview.txt'), 'utf8')
   t.same(pages.join('\n').split('\n'), expected.trimEnd().split('\n'))
 })

@@ -168,7 +168,7 @@ t.test('a client that is driven by the document gets what it describes, from eve
   t.same(await states({ kind: 'no-such-kind' }), [])
 
   t.match((await call('readCounts')).body, { backlog: { email: 0, sms: 0 }, oldest: { email: null } })
-  const counts = (await call('readCounts', { params: { minutes: '5' } })).body
+  const counts = (await call('readCounts', { params: { minutes: '43200' } })).body
   t.same(
     (
       counts['outcomes'] as readonly {
@@ -196,6 +196,10 @@ t.test('a client that is driven by the document gets what it describes, from eve
     [{ to: 'ann@example.com' }, /^body must NOT have additional properties$/],
     [{ state: 'lost' }, /^body.state must be one of /],
     [{ cursor: '-1' }, /^body.cursor must match/],
+    [{ cursor: '1'.repeat(16) }, /^body.cursor must match/],
+    [{ kind: 'k'.repeat(65) }, /^body.kind must NOT have more than 64 characters$/],
+    [{ recipient: '1'.repeat(321) }, /^body.recipient must NOT have more than 320 characters$/],
+    [{ since: -1, before: -1 }, /^body.since must be >= 0$/],
     [[], /^body must be object$/],
     ['{"recipient":', /cannot be read/],
   ] as const)
@@ -219,7 +223,7 @@ t.test('a client that is driven by the document gets what it describes, from eve
     status: 404,
     body: { error: 'not-found' },
   })
-  for (const minutes of ['0', '-1', 'x', '1e9', '1.5'])
+  for (const minutes of ['0', '-1', 'x', '43201', '1.5'])
     t.equal((await call('readCounts', { params: { minutes } })).status, 400, minutes)
 
   t.match(await call('readCounts', { token: null }), { status: 401, body: { error: 'no-token' } })
@@ -308,8 +312,10 @@ t.test('counts cover whole minutes; somebody is forgotten, what waits first', as
       did.push(`summary ${since}`)
       return { counts: [], backlog: { email: 0, sms: 0 }, oldest: { email: null, sms: null }, bytes: 0 }
     },
-    listMessages: async ({ state }: { state?: string }) => ({
-      messages: rows.slice(state === undefined ? 1 : 0).map(id => ({ id, channel: 'sms', kind: 'k' })),
+    listMessages: async ({ state, limit }: { state?: string; limit: number }) => ({
+      messages: rows
+        .slice(state === undefined ? 1 : limit - 1000)
+        .map(id => ({ id, channel: 'sms', kind: 'k' })),
     }),
   }
   const actions = {
@@ -326,7 +332,7 @@ t.test('counts cover whole minutes; somebody is forgotten, what waits first', as
     now: () => 0,
   })
   await app.register(statusRoutes, {
-    view: { now: () => 10 * 60_000 + 59_999, queries },
+    view: { now: () => 100 * 60_000 + 59_999, queries },
     actions,
     hashOf: () => 'one',
     emit: (event: object) => did.push(Object.values(event).join(' ')),
@@ -334,11 +340,18 @@ t.test('counts cover whole minutes; somebody is forgotten, what waits first', as
   t.teardown(() => app.close())
   const { call } = createClient(await app.listen({ host: '127.0.0.1', port: 0 }))
   const token = ADMIN_TOKEN
-  t.match(await call('readCounts', { token, params: { minutes: '3' } }), { body: { since: 420_000 } })
+  t.match(await call('readCounts', { token, params: { minutes: '3' } }), { body: { since: 5_820_000 } })
+  t.match(await call('readCounts', { token }), { body: { since: 2_400_000 } })
   t.match(await call('forgetRecipient', { token, body: { recipient: 'x' } }), {
     body: { messages: 2, live: 1 },
   })
-  t.same(did, ['summary 420000', 'final a sms k superseded ', 'forget one', 'operator ann forget 2'])
+  t.same(did, [
+    'summary 5820000',
+    'summary 2400000',
+    'final a sms k superseded ',
+    'forget one',
+    'operator ann forget 2',
+  ])
 })
 
 t.test(

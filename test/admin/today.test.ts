@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readableText } from '../language/english.ts'
-import { inZone } from '../rigs/in-zone.ts'
-import { mailBody, NO_QUOTAS, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
-import { signedReport } from '../rigs/twilio-server.ts'
+import { mailBody, type Settings, smsBody, startRig } from '../rigs/service.ts'
 
 const HOUR = 3_600_000
 
@@ -54,40 +52,5 @@ t.test(
     t.match(await read('/console/today?period=day'), '+861371000****: 15 numbers')
     forward(24 * HOUR)
     t.notMatch(await read('/console/today?period=day'), '1371000')
-  },
-)
-
-t.test(
-  'how many today, with the day before, by channel, kind, carrier and country, and which did not arrive',
-  async t => {
-    inZone(t, 'Asia/Shanghai')
-    const PUBLIC_URL = 'https://courier.example.com'
-    const settings = { ...NO_QUOTAS, PUBLIC_URL }
-    // In Shanghai it is ten minutes to midnight.
-    const { rig, read, post, restart, forward } = await start('2026-11-20T15:50:00Z', settings)
-    const ends = () => rig.events().filter(each => each['event'] === 'final')
-    const send = async (n: number) => {
-      await post(n)
-      await until(() => ends().length === n, `${n} ends`)
-    }
-    await send(1)
-    await send(2)
-    forward(HOUR / 4)
-    await send(3)
-    await restart()
-    const fields = {
-      MessageSid: String(ends()[2]?.['provider_id']),
-      MessageStatus: 'undelivered',
-      ErrorCode: '30005',
-    }
-    await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
-    const page = await read('/console/today')
-    t.match(page, 'since 2026-11-20 16:00:00 UTC')
-    t.match(page, 'Channel, kind, carrier, country Sent Undelivered Refused Expired ')
-    for (const name of ['SMS', 'SMS: registration-code', 'by twilio', 'to CN'])
-      t.match(page, `${name} 1 (2) 1 (0) 0 (0) 0 (0) `)
-    const list = await read('/console/messages?state=undelivered')
-    t.match(list, '1 message ')
-    t.match(list, '1003')
   },
 )
