@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readableText } from '../language/english.ts'
-import { mailBody, type Settings, smsBody, startRig } from '../rigs/service.ts'
+import { inZone } from '../rigs/in-zone.ts'
+import { mailBody, NO_QUOTAS, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
+import { signedReport } from '../rigs/twilio-server.ts'
 
 const HOUR = 3_600_000
 
@@ -54,3 +56,23 @@ t.test(
     t.notMatch(await read('/console/today?period=day'), '1371000')
   },
 )
+
+t.test('how many today, with the day before, over a restart, and which did not arrive', async t => {
+  inZone(t, 'Asia/Shanghai')
+  const PUBLIC_URL = 'https://courier.example.com'
+  const settings = { ...NO_QUOTAS, PUBLIC_URL }
+  // In Shanghai it is ten minutes to midnight.
+  const { rig, read, post, restart, forward } = await start('2026-11-20T15:50:00Z', settings)
+  const ends = () => rig.events().filter(each => each['event'] === 'final')
+  for (const n of [1, 2, 3]) {
+    if (n === 3) forward(HOUR / 4)
+    await post(n)
+    await until(() => ends().length === n, `${n} ends`)
+  }
+  await restart()
+  const MessageSid = String(ends()[2]?.['provider_id'])
+  const fields = { MessageSid, MessageStatus: 'undelivered', ErrorCode: '30005' }
+  await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
+  t.match(await read('/console/today'), 'SMS: registration-code 1 (2) 1 (0) 0 (0) 0 (0) ')
+  t.match(await read('/console/messages?state=undelivered'), /1 message .*1003/)
+})

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { NewMessage } from '../../../src/messages/message.ts'
 import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
@@ -22,9 +21,6 @@ const SECRETS = {
 }
 
 const WRONG = Object.fromEntries(Object.keys(SECRETS).map(name => [name, 'canary-wrong-1']))
-
-/** Longer than alarms are collected, ms. */
-const LONGER = 60
 
 interface Post {
   readonly url: URL
@@ -230,27 +226,13 @@ t.test('what comes during a post is posted before the end', async t => {
   t.same(group.texts, ['first', 'second'])
 })
 
-t.test('a group is asked once at a time, and not after the end', async t => {
-  const { group, posts, robots, tell, tellHeld } = await openRobot(t, 'feishu')
-  const answer = await tellHeld()
-  tell(['second'])
-  await setTimeout(LONGER)
-  t.equal(group.asked, 1)
-  answer()
-  await until(() => posts.length === 2, 'what came meanwhile')
-  tell(['third'])
-  await robots.close()
-  await setTimeout(LONGER)
-  t.same([posts.length, group.texts], [3, ['first', 'second', 'third']])
-})
-
 t.test('a post that is under way when the time for the last one is over is not tried again', async t => {
   const { posts, robots, tellHeld } = await openRobot(t, 'feishu')
   const answer = await tellHeld()
   await robots.close()
   answer()
   await until(() => posts.length > 0, 'what became of it')
-  await setTimeout(LONGER)
+  await new Promise(setImmediate)
   t.match(posts, [{ alarms: 1, outcome: { is: 'ambiguous' } }])
   t.match(robots.status(), [{ fault: { isRefused: false } }])
   t.equal(posts.length, 1)
