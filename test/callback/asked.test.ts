@@ -69,11 +69,9 @@ t.test('replicas add up, each in memos of its own, and nothing can be read in th
       sample(clock, { recipient: 'ann@example.com' }),
       sample(clock, { recipient: 'bob@www.example.com' }),
     ])
-    await each.close()
     clock.advance(20 * 60_000)
   }
-  t.equal(memos.size, 3)
-  for (const { value } of memos.values()) t.match(value, /^[A-Za-z0-9+/=]+$/)
+  await one.close()
   t.same(
     (await two.read(NOON)).map(({ about, name, count }) => [about, name, count]),
     [
@@ -81,13 +79,15 @@ t.test('replicas add up, each in memos of its own, and nothing can be read in th
       ['domain', 'example.com', 6],
     ],
   )
+  t.equal(memos.size, 3)
+  for (const { value } of memos.values()) t.match(value, /^[A-Za-z0-9+/=]+$/)
   t.match(await two.read(NOON + 20 * 60_000), [{ count: 4 }, { count: 4 }])
 
   writes = 0
-  for (const count of [1000, 1, 1, 1])
+  for (const count of [999, 1, 1, 999, 1])
     await one.accept(Array.from({ length: count }, () => sample(clock, { recipient: 'ann@example.com' })))
   await settled()
-  t.equal(writes, 1, 'a thousand are written at once, and then not each by itself')
+  t.equal(writes, 2, 'a thousand are written at once, and then not each by itself')
   await one.close()
 })
 
@@ -110,7 +110,7 @@ t.test('each name is counted, with what each quota held back, in memos of this r
       readMemos: async () => new Map(memos.map(({ name, value }) => [name, value])),
       writeMemo: async memo => void memos.push(memo),
       async takeLeaderLease(...given) {
-        leases.push(given)
+        if (leases.push(given) === 1) throw new Error('the store is away')
         return given[0] === 'asked/15'
       },
     },
@@ -118,18 +118,18 @@ t.test('each name is counted, with what each quota held back, in memos of this r
     clock,
     owner: 'one',
   })
-  const numbers = Array.from({ length: 16 }, (_, n) => `+8613800${Math.max(n, 6) + 10}8000`)
-  for (const written of [1, 2]) {
+  const numbers = Array.from({ length: 16 }, (_, n) => `+8613800${Math.max(n, 5) + 10}8000`)
+  for (const written of [0, 0, 1]) {
     await accept(numbers.map(recipient => sample(clock, { channel: 'sms', kind: 'login-code', recipient })))
     time.tick(4999)
     await settled()
-    t.equal(memos.length, written - 1)
+    t.equal(memos.length, written)
     time.tick(1)
     await settled()
   }
   t.same(
     leases,
-    [...numbers, ...numbers].map((_, n) => [`asked/${n % 16}`, 'one', 60_000]),
+    [0, ...numbers.keys(), ...numbers.keys()].map(n => [`asked/${n}`, 'one', 60_000]),
   )
   const memo = { name: `asked/${NOON / 900_000}/15`, expiresAt: NOON + 180_000_000 }
   t.match(memos, [memo, memo])
@@ -137,13 +137,13 @@ t.test('each name is counted, with what each quota held back, in memos of this r
     (await read(NOON)).map(each => [
       `${each.channel} ${each.about} ${each.name} ${each.count}`,
       each.held,
-      each.recipients.length,
+      each.recipients.filter((hash, at, all) => hash.length === 8 && hash > (all[at - 1] ?? '')).length,
     ]),
     [
-      ['sms kind login-code 30', { 'sms-day': 4, 'prefix-hour': 2 }, 10],
-      ['sms country CN 30', { 'sms-day': 4, 'prefix-hour': 2 }, 10],
-      ['sms prefix +861380016 12', { 'sms-day': 4, 'prefix-hour': 2 }, 1],
-      ...[17, 18, 19, 20, 21, 22, 23, 24, 25].map(n => [`sms prefix +8613800${n} 2`, {}, 1]),
+      ['sms kind login-code 30', { 'sms-day': 4, 'prefix-hour': 2 }, 11],
+      ['sms country CN 30', { 'sms-day': 4, 'prefix-hour': 2 }, 11],
+      ['sms prefix +861380015 10', { 'sms-day': 4, 'prefix-hour': 2 }, 1],
+      ...[16, 17, 18, 19, 20, 21, 22, 23, 24].map(n => [`sms prefix +8613800${n} 2`, {}, 1]),
     ],
   )
 })

@@ -7,7 +7,7 @@ import { anyCharacter, webUrl } from '../fixtures/arbitraries.ts'
 
 /** An address of so many octets, its parts as long as they may be. */
 const address = (octets: number) =>
-  `${'a'.repeat(64)}@${'b'.repeat(octets - 193)}.${'c'.repeat(61)}.${'d'.repeat(61)}.com`
+  `${'a'.repeat(64)}@${'b'.repeat(octets - 193)}.${'c'.repeat(63)}.${'d'.repeat(59)}.com`
 
 t.test('bare addresses are read, domains as lower-case A-labels', async t => {
   const right: Record<string, string> = {
