@@ -166,8 +166,8 @@ function faultsOf(
 }
 
 const SLOW = {
-  email: 'It waits because mail to {place} is slow: {inFlight} are under way there, {waiting} wait.',
-  sms: 'It waits because SMS to {place} are slow: {inFlight} are under way there, {waiting} wait.',
+  email: 'It waits because mail to {place} is slow: {inFlight} under way there, {waiting} waiting.',
+  sms: 'It waits because SMS to {place} are slow: {inFlight} under way there, {waiting} waiting.',
 } as const
 
 /** Says that a message waits for others that go where it goes; null: it does not seem so. */
@@ -230,7 +230,7 @@ export function describeRest(provider: string, until: number | null, now: number
 function explainWaiting(row: MessageView, providers: readonly ProviderView[], now: number): Found {
   const { due, why: pause, lastError = null } = nextAttempt(row, providers, now)
   const isDue = (row.dueAt ?? 0) <= now
-  const why = [pause, isDue ? slowDestination(row, providers, now) : null, ...faultsOf(row, providers)]
+  const why = [pause, ...faultsOf(row, providers), isDue ? slowDestination(row, providers, now) : null]
   const next =
     adviceOf(row.timeline.at(-1)) ??
     adviceOn(row.timeline.length > 0 ? {} : (lastError ?? {})) ??

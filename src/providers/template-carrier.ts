@@ -434,7 +434,7 @@ function checkEach(
         what: about,
         why: tell(listed.cannotKnow),
       }),
-      say("allow the key to list them, or look at the {count} {what} in use in the carrier's console", {
+      say("allow the key to list them, or look at the {what} in use ({count}) in the carrier's console", {
         count,
         what: about,
       }),
