@@ -37,6 +37,7 @@ const REVIEW = {
   reply: quote('under review'),
 } as const satisfies Outcome
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
+const THROTTLED: Outcome = { is: 'retry', whose: 'later', code: '429', reply: '', overload: 'requests' }
 const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: '' }
 const ANN = { kind: 'login-code', recipient: 'ann@example.com', destination: 'D' }
 
@@ -404,7 +405,7 @@ t.test('patience is four times what most took, from 2 s to 20 s, and 5 s at firs
       overdue.length = 0
       // It grows when half of the latest 50 are slow; none of the others is the middle one.
       for (let n = 0; n < 50; n += 1) answer(n >= 25 && n < 25 + slow ? 60_000 : tookMs)
-      for (let n = 0; n < 50; n += 1) answer(60_000, AMBIGUOUS)
+      for (let n = 0; n < 50; n += 1) answer(60_000, n % 2 > 0 ? AMBIGUOUS : THROTTLED)
       overdue.length = 0
     }
     begin()

@@ -85,7 +85,6 @@ function lossAt(path: string) {
 }
 
 t.test('a WAL that is deleted: noticed with the number, kept for a day, counted once', async t => {
-  const began = clock.now()
   const path = await killed(t, ({ accept }) => accept(10))
   await rm(`${path}-wal`)
   const until = clock.now()
@@ -94,7 +93,6 @@ t.test('a WAL that is deleted: noticed with the number, kept for a day, counted 
   const { loss, there } = lossAt(path)
   t.equal(there, 0)
   t.same(loss, { messages: 10, from: null, until, noticedAt })
-  t.ok(began < until)
   t.same(lossAt(path).loss, loss, 'the next start shows it still')
   clock.advance(24 * 3_600_000)
   t.same(lossAt(path).loss, null, 'after a day nobody needs it any more')
@@ -115,8 +113,8 @@ t.test('a WAL that is cut off: those after the cut', async t => {
 })
 
 t.test('two losses within a day are told together', async t => {
-  const path = await killed(t, ({ accept, store }) => {
-    accept(1)
+  const path = await killed(t, ({ accept, run, store }) => {
+    run(['forgetRecipient', { recipientHash: 'of nobody' }])
     store.maintenance.emptyWal()
     accept(3, 1)
   })
@@ -136,7 +134,7 @@ t.test('two losses within a day are told together', async t => {
   const until = clock.now()
   clock.advance(5000)
   const loss = { messages: 5, from, until, noticedAt: clock.now() }
-  t.same(lossAt(join(second, 'outbox.db')), { loss, there: 2 })
+  t.same(lossAt(join(second, 'outbox.db')), { loss, there: 1 })
 })
 
 t.test('ends that are lost are told, and an attempt that had begun then counts as ambiguous', async t => {
@@ -249,7 +247,7 @@ t.test('no loss is told where there is none', async t => {
     ['a watermark that is empty', async (path: string) => writeFileSync(mark(path), '')],
     [
       'a watermark that is torn',
-      async (path: string) => writeFileSync(mark(path), readFileSync(mark(path)).fill(0x39, 50, 60)),
+      async (path: string) => writeFileSync(mark(path), readFileSync(mark(path)).fill('9', 45, 46)),
     ],
     [
       'a watermark of before, as after a power cut',

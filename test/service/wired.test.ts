@@ -147,8 +147,9 @@ t.test('who is given what, and is started and ended in which order, with everyth
   const files = { ...pair, TEMPLATES_DIR: words }
   const running = await startService({ ...EVERYTHING, ...files }, options)
   await pokeAll()
-  await Promise.all([running.close(), running.close()])
-  await poke('view.isDraining', given('openAdmin')['view']?.['isDraining'])
+  const isDraining = given('openAdmin')['view']?.['isDraining']
+  // It says so while it still listens.
+  await Promise.all([running.close(), poke('view.isDraining', isDraining), running.close()])
   const usual = new Set(lines)
   const first = lines.splice(0)
   const other = await startService(
