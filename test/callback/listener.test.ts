@@ -72,7 +72,7 @@ for (const protocol of ['http', 'https'])
     const size = OCTETS.toString(16)
     for (const [head, tail] of [
       [`Content-Length: ${OCTETS}\r\n\r\n`, ''],
-      [`Transfer-Encoding: chunked\r\n\r\n${size}\r\n`, '\r\n0\r\n\r\n'],
+      [`Transfer-Encoding: CHUNKED\r\n\r\n${size}\r\n`, '\r\n0\r\n\r\n'],
     ] as const) {
       const socket = open()
       await once(socket, certificate === undefined ? 'connect' : 'secureConnect')

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { createAdmission, createRequestMemory } from '../../src/callback/admission.ts'
-import { receiptRoutes } from '../../src/callback/receipt-routes.ts'
+import { keepReports, receiptRoutes } from '../../src/callback/receipt-routes.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
 import { type DeliveryReport, StoreUnavailable } from '../../src/outbox/outbox.ts'
@@ -63,91 +63,80 @@ async function start(t: Test, source: Partial<ReceiptSource> | BounceSource = {}
 
 const url = `/receipt/made-up/${KEYS[0]}`
 
-t.test(
-  'an array of reports is taken, whatever its Content-Type, and answered as the carrier wants',
-  async t => {
-    const { post, written } = await start(t)
-    for (const type of [
-      'application/json',
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'x/y; charset=utf-8',
-    ]) {
-      const answer = await post(url, '[["a^0","delivered"],["b:1","undelivered"]]', type)
-      t.same([answer.statusCode, answer.json()], [200, { code: 0, msg: 'taken' }], type)
-      t.equal(answer.headers['cache-control'], 'no-store')
-    }
-    t.same(written.slice(0, 2), [
-      { channel: 'sms', providerId: 'a^0', status: 'delivered', errorCode: null, at: 1_000 },
-      { channel: 'sms', providerId: 'b:1', status: 'undelivered', errorCode: null, at: 1_000 },
-    ])
-  },
-)
+t.test('reports are taken whatever their Content-Type, and answered as the carrier wants', async t => {
+  const { post, written } = await start(t)
+  for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'x/y;a=b']) {
+    const answer = await post(url, '[["a^0","delivered"],["b:1","undelivered"]]', type)
+    t.same([answer.statusCode, answer.json()], [200, { code: 0, msg: 'taken' }], type)
+    t.equal(answer.headers['cache-control'], 'no-store')
+  }
+  t.same(written.slice(0, 2), [
+    { channel: 'sms', providerId: 'a^0', status: 'delivered', errorCode: null, at: 1_000 },
+    { channel: 'sms', providerId: 'b:1', status: 'undelivered', errorCode: null, at: 1_000 },
+  ])
+})
 
-t.test(
-  'only who knows a key is heard; the previous Token’s opens it too, another carrier’s does not',
-  async t => {
-    const { post, written, events } = await start(t)
-    t.equal((await post(`/receipt/made-up/${KEYS[1]}`, '[["a","sent"]]')).statusCode, 200)
-    const others = ['x', 'f'.repeat(32), receiptKeys('another', TOKENS)[0], KEYS[0]?.toUpperCase(), '%00']
-    for (const key of others) {
-      const answer = await post(`/receipt/made-up/${key}`, '[["b","sent"]]')
-      t.same([answer.statusCode, answer.json().err_code], [403, 4031003], String(key))
-    }
-    t.equal((await post('/receipt/made-up', '[["b","sent"]]')).statusCode, 404)
-    t.same(
-      written.map(({ providerId }) => providerId),
-      ['a'],
-    )
-    t.equal(events.filter(each => each.type === 'receipt' && each.result === 'forged').length, others.length)
-  },
-)
+t.test('who knows a key is heard, that of the previous Token too; another carrier’s is none', async t => {
+  const { post, written, events } = await start(t)
+  t.equal((await post(`/receipt/made-up/${KEYS[1]}`, '[["a","sent"]]')).statusCode, 200)
+  const others = ['x', 'f'.repeat(32), receiptKeys('another', TOKENS)[0], KEYS[0]?.toUpperCase(), '%00']
+  for (const key of others) {
+    const answer = await post(`/receipt/made-up/${key}`, '[["b","sent"]]')
+    t.same([answer.statusCode, answer.json().err_code], [403, 4031003], String(key))
+  }
+  t.equal((await post('/receipt/made-up', '[["b","sent"]]')).statusCode, 404)
+  t.match([written.length, written[0]], [1, { providerId: 'a' }])
+  t.equal(events.filter(each => each.type === 'receipt' && each.result === 'forged').length, others.length)
+})
 
 t.test('garbage is refused or ignored, and never a fault', async t => {
   const { post, written } = await start(t)
   for (const body of ['', '{', '\u0000', 'a=b', '[['])
     t.equal((await post(url, body)).statusCode, 400, JSON.stringify(body))
-  for (const body of [
-    'null',
-    '{}',
-    '1',
-    '"a"',
-    '[]',
-    '[["a\\u0000b","sent"]]',
-    '[["a","<b> c"]]',
-    '[["","sent"]]',
-  ])
+  for (const body of ['null', '{}', '"a"', '[["a\\u0000b","sent"]]', '[["a","<b> c"]]', '[["","sent"]]'])
     t.equal((await post(url, body)).statusCode, 200, body)
   t.same(written, [])
-  for (const [errorCode, kept] of [
-    ['30003', 1],
-    [null, 1],
-    ['no room', 0],
-    ['x'.repeat(65), 0],
-  ] as const) {
-    const parseReports = () => [{ providerId: 'a', status: 'sent', errorCode }]
-    const coded = await start(t, { parseReports })
-    t.equal((await coded.post(url, '[]')).statusCode, 200)
-    t.equal(coded.written.length, kept, String(errorCode))
-  }
+  const codes = ['30003', null, 'no room', 'x'.repeat(65)]
+  const parseReports = () => codes.map(errorCode => ({ providerId: 'a', status: 'sent', errorCode }))
+  const coded = await start(t, { parseReports })
+  t.equal((await coded.post(url, '[]')).statusCode, 200)
+  const kept = coded.written.map(({ errorCode }) => errorCode)
+  t.same(kept, ['30003', null])
 })
 
-t.test(
-  'a batch of two megabytes is read to its last report, and a larger one is refused as that',
-  async t => {
-    const { post, written } = await start(t)
-    const many = Array.from({ length: 20_000 }, (_, n) => [
-      `report-${n}-${'x'.repeat(40)}`,
-      n % 2 ? 'sent' : 'delivered',
-    ])
-    const batch = JSON.stringify(many)
-    t.ok(batch.length > 1_000_000 && batch.length < 2 * 1024 * 1024)
-    t.equal((await post(url, batch)).statusCode, 200)
-    t.equal(written.length, many.length)
-    const large = await post(url, `["${'x'.repeat(2 * 1024 * 1024)}"]`)
-    t.same([large.statusCode, large.json().err_code], [413, 4002001])
-  },
-)
+t.test('two megabytes are read to the last report, and what is larger is refused as that', async t => {
+  const { post, written } = await start(t)
+  const many = Array.from({ length: 20_000 }, (_, n) => [
+    `report-${n}-${'x'.repeat(40)}`,
+    n % 2 ? 'sent' : 'delivered',
+  ])
+  const batch = JSON.stringify(many)
+  t.ok(batch.length > 1_000_000 && batch.length < 2 * 1024 * 1024)
+  t.equal((await post(url, batch)).statusCode, 200)
+  t.equal(written.length, many.length)
+  const large = await post(url, `["${'x'.repeat(2 * 1024 * 1024)}"]`)
+  t.same([large.statusCode, large.json().err_code], [413, 4002001])
+  let begun = 0
+  const writeReceipt = () => new Promise<never>(() => (begun += 1))
+  const reports = many.slice(0, 251).map(() => ({ providerId: 'a', status: 'sent', errorCode: null }))
+  const options = { writeReceipt, provider: 'x', now: () => 0, emit: () => {} }
+  void keepReports('sms', reports, options)
+  t.equal(begun, 250, 'share a commit')
+})
+
+t.test('what is signed may have eight kilobytes and a hundred fields', async t => {
+  const read: number[] = []
+  const parseReports: ReceiptSource['parseReports'] = ({ body }) => {
+    read.push(Object.keys(body as object).length)
+    return []
+  }
+  const { post } = await start(t, { keys: undefined, format: 'form', parseReports })
+  const fields = Array.from({ length: 101 }, (_, n) => `f${n}=&`).join('')
+  const form = 'application/x-www-form-urlencoded'
+  const answers = [8192, 8193].map(n => post('/receipt/made-up', fields.padEnd(n, 'x'), form))
+  t.match(await Promise.all(answers), [{ statusCode: 200 }, { statusCode: 413 }])
+  t.same(read, [100])
+})
 
 t.test('a report that does not say how long it is counts by what has come of it', async t => {
   const { app, memory } = await start(t)
@@ -199,6 +188,7 @@ t.test('a state that has no meaning is told once, and a text is answered as it s
     taken: 'SUCCESS',
     parseReports(_request, onUnknownState) {
       for (const state of ['HELD', 'HELD', 'to 13800138000']) onUnknownState?.(state)
+      for (let n = 0; n < 99; n += 1) onUnknownState?.(`S${n}`)
       return []
     },
   })
@@ -207,7 +197,8 @@ t.test('a state that has no meaning is told once, and a text is answered as it s
     t.same([answer.statusCode, answer.body], [200, 'SUCCESS'])
     t.match(answer.headers['content-type'], /^text\/plain/)
   }
-  t.same(events, [
+  t.equal(events.length, 100, 'and no more than a hundred')
+  t.same(events.slice(0, 2), [
     { type: 'receipt-state', path: '/receipt/made-up', state: 'HELD' },
     { type: 'receipt-state', path: '/receipt/made-up', state: 'to …' },
   ])

@@ -247,9 +247,12 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.same(said({ PUBLIC_HAT: 'x', PORTS_OF: 'x' }), [], 'three other letters are another word')
   t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
   t.same(said({ SSL_CERT_FILE: '/etc/ssl/cert.pem', SSL_CERT_DIR: '/etc/ssl' }), [], 'they are OpenSSL’s')
-  t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])
+  t.match(said({}, { '.env': 'NONSENSE=1\nPORT_FILE=x\n' }), [
+    /^NONSENSE is not a setting/,
+    /^PORT_FILE is not/,
+  ])
   const others =
-    'COMPOSE_FILE DOCKER_HOST NODE_ENV ACME_EMAIL CADDY_HOST POSTGRES_DB SSL_CERT_DIR TZ LANG LC_ALL LC_MESSAGES PATH HTTP_PROXY PUBLIC_HOST MALLOC_ARENA_MAX'
+    'COMPOSE_FILE COMPOSE_PROJECT_NAME DOCKER_HOST NODE_ENV ACME_EMAIL CADDY_HOST POSTGRES_DB SSL_CERT_DIR TZ LANG LC_ALL LC_MESSAGES PATH HTTP_PROXY PUBLIC_HOST MALLOC_ARENA_MAX'
   t.same(said({}, { '.env': others.replaceAll(' ', '=x\n').concat('=x\n') }), [])
   for (const [name, known, near] of [
     ['ABCDEFGH', ['ABCDEFXH'], 'ABCDEFXH'],

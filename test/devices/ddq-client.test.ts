@@ -2,8 +2,10 @@ import t from 'tap'
 import { type AlertsOptions, createAlerts } from '../../src/devices/alerts.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { inEnglish } from '../language/english.ts'
 import { connecting, device, large, quick, second, subscribed } from './line.ts'
+import { bob, row } from './rig.ts'
 
 t.test('the client authenticates, subscribes to each topic, and hands on the messages', async t => {
   const { server, reporter, messages, contract, until, client } = await subscribed(t)
@@ -23,27 +25,24 @@ t.test('the client authenticates, subscribes to each topic, and hands on the mes
   t.match(client.status(), { subscribed: true, received: 3, malformed: 0, lastEnd: null })
 })
 
-t.test(
-  'messages arrive cut at any byte, without separators, under msgId, on the stream of the authentication',
-  async t => {
-    for (const on of ['subscription', 'authentication'] as const) {
-      const { server, reporter, ids, malformed, until, client } = await connecting(t)
-      client.stop()
-      Object.assign(server.variant, { idKey: 'msgId', on, separator: '' })
-      server.setFault('chunks', true)
-      client.start()
-      await until(() => client.status().subscribed)
-      const sent = Array.from({ length: 50 }, (_, n) => {
-        const publication = reporter.online(n % 2 ? device : large, n % 3 === 0)
-        server.publish(publication)
-        return publication.id
-      })
-      await until(() => ids().length === 50)
-      t.same(ids(), sent, on)
-      t.same(malformed, [])
-    }
-  },
-)
+t.test('messages arrive cut at any byte, without separators, under msgId, on either stream', async t => {
+  for (const on of ['subscription', 'authentication'] as const) {
+    const { server, reporter, ids, malformed, until, client } = await connecting(t)
+    client.stop()
+    Object.assign(server.variant, { idKey: 'msgId', on, separator: '' })
+    server.setFault('chunks', true)
+    client.start()
+    await until(() => client.status().subscribed)
+    const sent = Array.from({ length: 50 }, (_, n) => {
+      const publication = reporter.online(n % 2 ? device : large, n % 3 === 0)
+      server.publish(publication)
+      return publication.id
+    })
+    await until(() => ids().length === 50)
+    t.same(ids(), sent, on)
+    t.same(malformed, [])
+  }
+})
 
 t.test('a message that cannot be used is reported by its shape, and those around it come', async t => {
   const { server, reporter, ids, malformed, until, client, ends } = await subscribed(t)
@@ -161,30 +160,31 @@ t.test('an application that stays refused logs in at once only once', async t =>
   t.equal(logins(), ends.length, 'one login a try, none more')
 })
 
-t.test(
-  'a wrong path is reported and tried again, with another token only when it may have ended',
-  async t => {
-    let now = 0
-    const { until, ends, logins } = await connecting(t, { paths: ['/auth', '/wrong'], tokensNow: () => now })
-    await until(() => ends.length >= 3)
-    t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
-    t.equal(logins(), 1)
-    now = 5 * 60_000
-    const before = ends.length
-    await until(() => ends.length >= before + 3)
-    t.equal(logins(), 2, 'one that has ended may be refused by any code')
-  },
-)
+t.test('a wrong path is told and tried again, with another token when it may have ended', async t => {
+  let now = 0
+  const { until, ends, logins } = await connecting(t, { paths: ['/auth', '/wrong'], tokensNow: () => now })
+  await until(() => ends.length >= 3)
+  t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
+  t.equal(logins(), 1)
+  now = 5 * 60_000
+  const before = ends.length
+  await until(() => ends.length >= before + 3)
+  t.equal(logins(), 2, 'one that has ended may be refused by any code')
+})
 
 t.test('a topic that is refused does not end the others', async t => {
   const { ddq, server, reporter, client, until } = await connecting(t)
   client.stop()
   const told: ServiceEvent[] = []
+  // One message for all of them fills the notifier.
+  const recipients = Array.from({ length: 500 }, (_, n) => ({ ...bob, to: `+${n}` }))
   const alerts = createAlerts({
     ddq: { ...ddq, topics: ['/device-biz/state/product', ''] },
-    rows: [],
-    emit: event => told.push(event),
-  } as Partial<AlertsOptions> as AlertsOptions)
+    rows: [row({ source: 'state', product: large.productId, recipients })],
+    storeKeys: { bucketHash: (...of: readonly string[]) => of.join() },
+    outbox: { memos: { readMemos: () => Promise.reject(new StoreUnavailable(quote('full'))) } },
+    emit: (event: ServiceEvent) => told.push(event),
+  } as unknown as AlertsOptions)
   alerts.start()
   await until(() => alerts.status().subscribed)
   server.publish(reporter.online(device, true))
@@ -194,6 +194,8 @@ t.test('a topic that is refused does not end the others', async t => {
   server.proxy.cut()
   await until(() => told.some(({ type }) => type === 'ddq-ended') && alerts.status().subscribed)
   t.equal(alerts.status().refused.length, 1, 'by this connection')
+  for (let n = 0; n < 9; n += 1) server.publish(reporter.online(large, n % 2 > 0))
+  await until(() => told.some(({ type }) => type === 'store-failed'))
   await alerts.stop()
   const begun = [
     { type: 'ddq-topic-refused', topic: '', why: /^refused: HTTP 400/ },
@@ -206,6 +208,8 @@ t.test('a topic that is refused does not end the others', async t => {
     { type: 'ddq-malformed', topic: 'online-state', fault: /product_id/, shape: /^\{"topic":"string"/ },
     { type: 'ddq-ended', is: 'closed', why: /./, waitMs: 50 },
     ...begun,
+    { type: 'ddq-message', topic: 'online-state' },
+    { type: 'store-failed', doing: 'alerts' },
     { type: 'ddq-leader', leads: false },
   ])
 })

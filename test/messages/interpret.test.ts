@@ -30,7 +30,7 @@ function fault(result: Interpretation): string {
 }
 
 t.test('a number that JSON has not kept exactly is no code', async t => {
-  for (const code of ['12345678901234567890', '1e400', '-1e400', '1e21', '1e-7', '0.12345678901234567']) {
+  for (const code of ['12345678901234567890', '1e400', '-1e400', '1e21', '1e-7', '0.123456789012345']) {
     const body = JSON.parse(`{"type": 5, "code": ${code}}`) as object
     t.match(
       fault(interpret('email', email(body))),
@@ -40,7 +40,7 @@ t.test('a number that JSON has not kept exactly is no code', async t => {
     const plain = JSON.parse(`{"plain_email": ${code}}`) as object
     t.match(fault(interpret('email', email({ type: 99 }, plain))), '/plain_email ', code)
   }
-  for (const code of ['9007199254740991', '1.5', '1234567.1']) {
+  for (const code of ['9007199254740991', '1.5', '12345678901234.5']) {
     const body = JSON.parse(`{"type": 5, "code": ${code}}`) as object
     t.equal(read(interpret('email', email(body))).content.params['code'], code)
   }
@@ -218,34 +218,31 @@ t.test('a text without a visible character is blank, and counts as absent', asyn
     t.equal(read(interpret('email', { ...email({ type: 5, code: '1' }), subject })).content.subject, subject)
 })
 
-t.test(
-  'plain text may be written in two directions, but turns no letters around and ends what it begins',
-  async t => {
-    const said = (text: string) => interpret('sms', sms({ type: 99 }, { plain_sms: text }))
-    for (const text of [
-      'رمز التحقق\u200f: 482913',
-      'کد تأیید شما\u061c 482913',
-      'رقمك \u202a+86 138\u202c هو',
-      'رمزك \u2066482913\u2069.\n\u2067قال \u2068x\u2069\u2069',
-    ])
-      t.equal(read(said(text)).content.plain, text)
-    for (const text of [
-      'see \u202egpj.exe\u202c',
-      '\u202d482913\u202c',
-      'a \u202b b',
-      'a \u2067 b\n\u2069',
-      'a \u2067 b\u2028\u2069',
-      'a\u202c',
-      'a\u2069',
-      'a \u2066\u202a b\u2069\u202c',
-    ])
-      t.match(
-        fault(said(text)),
-        /[\u202d\u202e]/.test(text) ? /overrides the/ : /does not end/,
-        encodeURI(text),
-      )
-  },
-)
+t.test('plain text may have two directions, but turns no letters around and ends what it begins', async t => {
+  const said = (text: string) => interpret('sms', sms({ type: 99 }, { plain_sms: text }))
+  for (const text of [
+    'رمز التحقق\u200f: 482913',
+    'کد تأیید شما\u061c 482913',
+    'رقمك \u202a+86 138\u202c هو',
+    'رمزك \u2066482913\u2069.\n\u2067قال \u2068x\u2069\u2069',
+  ])
+    t.equal(read(said(text)).content.plain, text)
+  for (const text of [
+    'see \u202egpj.exe\u202c',
+    '\u202d482913\u202c',
+    'a \u202b b',
+    'a \u2067 b\n\u2069',
+    'a \u2067 b\u2028\u2069',
+    'a\u202c',
+    'a\u2069',
+    'a \u2066\u202a b\u2069\u202c',
+  ])
+    t.match(
+      fault(said(text)),
+      /[\u202d\u202e]/.test(text) ? /overrides the/ : /does not end/,
+      encodeURI(text),
+    )
+})
 
 t.test('plain text may stack as many marks on a letter as a script needs, and no more', async t => {
   const said = (marks: number) =>
@@ -303,29 +300,26 @@ t.test('links in plain text are judged by the same policy', async t => {
     t.ok(read(said(fine)), fine)
 })
 
-t.test(
-  'a link in what names somebody or something is shown, and cannot be clicked, whatever LINK_HOSTS says',
-  async t => {
-    for (const policy of [linkPolicy, createLinkPolicy({ httpsOnly: true, hosts: ['www.evil.com'] })]) {
-      const params = {
-        username: 'https://www.evil.com/x',
-        corporation: 'Evil.com',
-        productName: 'T2 www.evil.com',
-        time: 'evil.com',
-      }
-      const body = email({ type: 8, ...params, email: 'ann@example.com' }, { subject: 'Call evil.com' })
-      const { content } = read(reader({ linkPolicy: policy })('email', body))
-      t.same(content.params, {
-        username: 'https: //www. evil. com/x',
-        corporation: 'Evil. com',
-        productName: 'T2 www. evil. com',
-        time: 'evil. com',
-        email: 'ann@example.com',
-      })
-      t.equal(content.subject, 'Call evil. com')
+t.test('a link in a name is shown, and cannot be clicked, whatever LINK_HOSTS says', async t => {
+  for (const policy of [linkPolicy, createLinkPolicy({ httpsOnly: true, hosts: ['www.evil.com'] })]) {
+    const params = {
+      username: 'https://www.evil.com/x',
+      corporation: 'Evil.com',
+      productName: 'T2 www.evil.com',
+      time: 'evil.com',
     }
-  },
-)
+    const body = email({ type: 8, ...params, email: 'ann@example.com' }, { subject: 'Call evil.com' })
+    const { content } = read(reader({ linkPolicy: policy })('email', body))
+    t.same(content.params, {
+      username: 'https: //www. evil. com/x',
+      corporation: 'Evil. com',
+      productName: 'T2 www. evil. com',
+      time: 'evil. com',
+      email: 'ann@example.com',
+    })
+    t.equal(content.subject, 'Call evil. com')
+  }
+})
 
 t.test('a code that holds a link or is longer than 32 characters is none', async t => {
   for (const code of ['http://evil.com', 'evil.com', 'www.evil.example', 'еvil。com', 'x'.repeat(33)]) {

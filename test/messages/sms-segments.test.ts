@@ -34,7 +34,8 @@ t.test('UCS-2: 70 alone, 67 each, a surrogate pair never parted', async t => {
 t.test('our own words become GSM-7 where a neighbour exists', async t => {
   t.equal(transliterate('“código” – don’t…\u00a0ígual «sí»'), '"codigo" - don\'t... igual "si"')
   t.equal(transliterate('éñüà¿¡Ω€'), 'éñüà¿¡Ω€', 'what GSM-7 has stays as it is')
-  t.equal(transliterate('a\tb ℃×°F'), 'a b CxdegF')
+  const alike = '‘’‚‛′‹›“”„‟″«»‐‑‒–—―−•·…×℃℉°\t.'
+  t.equal(transliterate(alike), `'''''''"""""""---------...xCFdeg .`)
   t.equal(transliterate('验证码 رمز e\u0301'), '验证码 رمز e\u0301', 'what has no neighbour stays as it is')
 })
 

@@ -26,8 +26,8 @@ t.test('of a long alarm the current value stays, in every language', async t => 
 })
 
 t.test('words are shortened at a value, never inside one', async t => {
-  const shorten = (text: string, most: number) =>
-    createEngine('none').compile(`{{ text | truncate: ${most} }}`, new Set(['text']))({ text })
+  const shorten = (text: string, most: number, said = `: ${most}`) =>
+    createEngine('none').compile(`{{ text | truncate${said} }}`, new Set(['text']))({ text })
   const text = 'Temperature above -15 °C for 5 minutes'
   for (let most = 0; most < text.length; most += 1) {
     const short = shorten(text, most)
@@ -39,10 +39,12 @@ t.test('words are shortened at a value, never inside one', async t => {
   t.equal(shorten(text, text.length), text)
   t.equal(shorten('温度高', 3), '温度高')
   t.equal(shorten('温度高于零下十五度持续五分钟', 10), '温度高于零下十...')
+  for (const n of [50, 51])
+    t.equal(shorten('x'.repeat(n), n, ''), n > 50 ? `${'x'.repeat(47)}...` : 'x'.repeat(n))
 })
 
 t.test(
-  "the platform's own text stands on a line of its own in Arabic, behind a brand that may be Latin",
+  'the platform’s own text has a line of its own in Arabic, behind a brand that may be Latin',
   async t => {
     for (const plain of ['تمت ترقية أجهزتك يوم الأحد.', 'Your devices will be updated on Sunday.']) {
       const content = { plain, words: 'plain', locale: 'ar' } as const

@@ -228,7 +228,7 @@ await t.test(
       ['MAIL', drop],
       ['RCPT', drop],
       ['DATA', drop],
-      ['MAIL', say('421 4.4.2 idle for too long', true)],
+      ['DATA', say('421 4.4.2 idle for too long')],
     ] as const) {
       const { server, provider, send } = await start(t, {}, { dkim: DKIM })
       await send()
