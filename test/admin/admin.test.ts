@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { recordCalls } from '../rigs/recorder.ts'
@@ -9,7 +9,6 @@ const config = {
   ADMIN_HOST: '192.0.2.1',
   ADMIN_TOKENS: new Map([['ann', 'token']]),
   ADMIN_NAMES: ['admin.example'],
-  DATABASE_URL: { kind: 'file', path: 'courier.db' },
   POST_SIGNATURE: 'required',
   QUOTAS: { 'sms-day': 7 },
   LOCALE: 'zh-CN',
@@ -30,15 +29,24 @@ t.test('what the pages are given, how a typed recipient is found, and how often 
     ...handed,
     view: viewOf({ channels: ['email', 'sms'] }),
     emit: (event: object) => lines.push(`emit ${JSON.stringify(event)}`),
-    outbox: { actions: {}, backUp: () => {} },
+    outbox: {
+      actions: {},
+      async backUp(copy: string) {
+        await Promise.resolve()
+        lines.push(`copied: ${statSync(copy).mode.toString(8)}`)
+      },
+    },
     delivery: { tryNow: () => {} },
     keys: { recipientHash: (channel: string, to: string) => `${channel} ${to}` },
   }
   for (const [name, part] of Object.entries(parts)) label(part, name)
-  const byToken = { ...config, CALLBACK_KEYS: undefined, EMAIL_TOKEN_PREVIOUS: 'old' }
+  const DATABASE_URL = { kind: 'file', path: join(t.testdir(), 'courier.db') }
+  const byToken = { ...config, DATABASE_URL, CALLBACK_KEYS: undefined, EMAIL_TOKEN_PREVIOUS: 'old' }
   await (await admin.openAdmin({ ...parts, config: byToken } as never)).close()
-  const app = await admin.openAdmin({ ...parts, config } as never)
+  const app = await admin.openAdmin({ ...parts, config: { ...config, DATABASE_URL } } as never)
   given('createAdminListener', 1)['onRefused']?.('token' as never)
+  const headers = { host: 'localhost', authorization: 'Bearer token' }
+  await app.inject({ method: 'POST', url: '/backup', headers })
   for (const typed of ['Ann <ann@Example.com>', '+4915112345678', '13800138000', 'ann'])
     await poke('hashOf', given('consoleRoutes', 1)['hashOf'], typed)
   Object.assign(parts.view.queries, {

