@@ -38,7 +38,11 @@ t.test('a recipient is found by hash, and stands in no address and on no page', 
   await rig.post('email', mailBody({ to: 'bob@example.org' }))
   await rig.post('sms', smsBody())
   await settled(rig, 'sent', 3)
-  t.match(await read(rig, '/console'), /<footer>callback-courier \d+\.\d+\.\d+/, 'which version this is')
+  t.match(
+    await read(rig, '/console'),
+    /icon" href="data:,"[^]*<footer>callback-courier \d+\.\d+\.\d+/,
+    'and its version',
+  )
   const find = async (recipient: string) => {
     const found = await form(rig, '/console/messages', { recipient })
     t.equal(found.status, 303)

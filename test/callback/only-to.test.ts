@@ -78,8 +78,8 @@ t.test('what is for others is held, and what waits for them ends when its turn c
     { id: 'c', channel, kind, state: 'unknown' },
   ])
   t.match(told, [
-    ['b', 'lease of b', { to: 'final', state: 'held', answer: null, records: [{ at: NOON }] }],
-    ['c', 'lease of c', { to: 'final', state: 'unknown', answer: null, records: [{ at: NOON }] }],
-    ['d', 'lease of d', { to: 'final', state: 'held', answer: null, records: [{ at: NOON }] }],
+    ['b', 'lease of b', { to: 'final', state: 'held', answer: null, records: [{ at: NOON, code: 'ONLY_TO' }] }],
+    ['c', 'lease of c', { to: 'final', state: 'unknown', answer: null, records: [{ at: NOON, code: 'ONLY_TO' }] }],
+    ['d', 'lease of d', { to: 'final', state: 'held', answer: null, records: [{ at: NOON, code: 'ONLY_TO' }] }],
   ])
 })

@@ -133,6 +133,7 @@ t.test('a start that ends while it notes a new secret has noted nothing', async 
   const path = pathIn(t)
   const first = await openAt(path)
   await first.accept([sample(clock)])
+  await first.claim('email', 1, 1000)
   await first.close()
   const inFile = (sql: string) => {
     const db = new DatabaseSync(path)

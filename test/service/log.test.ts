@@ -38,7 +38,10 @@ t.test('a reader who does not read is not waited for', async t => {
 
 t.test('each line has its own time, and says of a fault what may be shown', async t => {
   const lines: string[] = []
-  const log = createLog('warn', { write: line => lines.push(line) })
+  const destination = { write: (line: string) => lines.push(line) }
+  createLog('debug', destination).debug('asked for')
+  t.match(lines.pop(), /"asked for"/)
+  const log = createLog('warn', destination)
   const before = Date.now()
   log.info('nobody asked')
   log.warn('first')

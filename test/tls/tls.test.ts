@@ -121,6 +121,8 @@ t.test('what clients stumble over is said', async t => {
     const { cert, key } = await makeCertificate('x', wishes)
     return told(parseCertificate(cert, key).flaws).join('\n')
   }
+  const itself = await makeCertificate('x', {})
+  t.match(parseCertificate(itself.cert, itself.key), { chain: 'self-signed' })
   t.match(await flawsOf({}), /self-signed/)
   t.match(await flawsOf({ authority: true }), /names no host/)
   const from = Math.floor(now / 1000) * 1000 - DAY_MS
