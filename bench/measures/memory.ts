@@ -3,7 +3,7 @@ import { readMemory, watchUsage } from '../child.ts'
 import { atMost, type Figure, figure, ratio } from '../figures.ts'
 import type { Channel, Session } from '../session.ts'
 
-const CONNECTIONS = { email: 64, sms: 200 }
+const CONNECTIONS = { email: 64, sms: 100 }
 const STEADY_PER_SECOND = 500
 /** The service looks for garbage every 2 s while it is idle. */
 const CALM_MS = 5000
