@@ -77,9 +77,10 @@ t.test('what is for others is held, and what waits for them ends when its turn c
     { id: 'b', channel, kind, state: 'held' },
     { id: 'c', channel, kind, state: 'unknown' },
   ])
+  const records = [{ at: NOON, code: 'ONLY_TO' }]
   t.match(told, [
-    ['b', 'lease of b', { to: 'final', state: 'held', answer: null, records: [{ at: NOON, code: 'ONLY_TO' }] }],
-    ['c', 'lease of c', { to: 'final', state: 'unknown', answer: null, records: [{ at: NOON, code: 'ONLY_TO' }] }],
-    ['d', 'lease of d', { to: 'final', state: 'held', answer: null, records: [{ at: NOON, code: 'ONLY_TO' }] }],
+    ['b', 'lease of b', { to: 'final', state: 'held', answer: null, records }],
+    ['c', 'lease of c', { to: 'final', state: 'unknown', answer: null, records }],
+    ['d', 'lease of d', { to: 'final', state: 'held', answer: null, records }],
   ])
 })
