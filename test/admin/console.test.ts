@@ -287,7 +287,7 @@ t.test('only kinds of channels that are on can be sent', async t => {
   t.match(bodies, [{ to: 'ann@example.com', subject: /^测试 / }])
 })
 
-t.test('who has a password may see the URLs, and take a copy of the store', async t => {
+t.test('who has a password may see the URLs, and take a copy of the store, which the log says', async t => {
   const { settings } = await startTwoCarriers(t)
   const PUBLIC_URL = 'https://courier.example.com'
   const rig = await startRig(t, { ...settings, PUBLIC_URL, ADMIN_TOKENS: 'ann:a-password-of-this-test-1' })
@@ -312,4 +312,6 @@ t.test('who has a password may see the URLs, and take a copy of the store', asyn
       RegExp(`Delivery reports of ${carrier}: .*?<code>${PUBLIC_URL}/receipt/${carrier}/[0-9a-f]{32}</code>`),
     )
   t.match(urls, RegExp(`Mails that came back: .*?<code>${PUBLIC_URL}/receipt/bounce/[0-9a-f]{32}</code>`))
+  const did = rig.events().filter(each => each['event'] === 'operator')
+  t.match(did, [{ operator: 'ann', did: 'backup' }])
 })

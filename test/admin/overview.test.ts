@@ -195,4 +195,7 @@ t.test('what is wrong is judged by the last day, whatever period the figures cov
   t.match(await overview({ queries }), 'Of 20 mails of the last day, 1 came back.')
   t.match(await overview({ queries }, { period: 'day' }), 'Of 20 mails of the last day, 1 came back.')
   t.same(asked, [60, 1440, 1440, 60], 'minutes')
+  const other = await overview({ ...PAGES['all has happened'], channels: ['sms'] }, { period: 'year' })
+  t.match(other, 'period=hour#figures" aria-current="true"')
+  t.notMatch(other, 'E-mail: file', 'a channel that is off')
 })

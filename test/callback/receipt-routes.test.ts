@@ -93,7 +93,7 @@ t.test('garbage is refused or ignored, and never a fault', async t => {
   const { post, written } = await start(t)
   for (const body of ['', '{', '\u0000', 'a=b', '[['])
     t.equal((await post(url, body)).statusCode, 400, JSON.stringify(body))
-  for (const body of ['null', '{}', '"a"', '[["a\\u0000b","sent"]]', '[["a","<b> c"]]', '[["","sent"]]'])
+  for (const body of 'null|{}|1|"a"|[]|[["a\\u0000b","sent"]]|[["a","<b> c"]]|[["","sent"]]'.split('|'))
     t.equal((await post(url, body)).statusCode, 200, body)
   t.same(written, [])
   const codes = ['30003', null, 'no room', 'x'.repeat(65)]
