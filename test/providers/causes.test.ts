@@ -14,7 +14,7 @@ import { type SmtpServerOptions, type SmtpStep, startSmtpServer } from '../rigs/
 import { CLIENT } from '../rigs/token-endpoint.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../rigs/twilio-server.ts'
 import { until } from '../rigs/until.ts'
-import { SHORT_SMTP } from './short.ts'
+import { SHORT_HTTP, SHORT_SMTP } from './short.ts'
 import { startOauth2, USER } from './smtp/oauth2.ts'
 import { LOGIN, openSmtp } from './smtp/rig.ts'
 
@@ -144,7 +144,7 @@ t.test('Twilio: each cause has its words and its advice', async t => {
       login: { authToken: AUTH_TOKEN },
       apiUrl,
       clock: { now: Date.now },
-      limits: { connectMs: 500, answerMs: 500, bodyMs: 500 },
+      limits: SHORT_HTTP,
     })
     t.teardown(() => provider.close())
     return linesOf([await checkLogin(provider, quote('nobody knows'))]).join()

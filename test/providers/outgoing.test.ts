@@ -16,8 +16,8 @@ import { createTestCertificate } from '../rigs/certificate.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { listen } from '../rigs/listen.ts'
 import { startSmtpServer } from '../rigs/smtp-server.ts'
+import { SHORT_HTTP } from './short.ts'
 
-const LIMITS = { connectMs: 1000, answerMs: 1000, bodyMs: 1000 }
 const certificate = await createTestCertificate()
 
 /** An API with a certificate of our own authority. @returns its port. */
@@ -33,14 +33,14 @@ async function ask(t: Test, port: number, proxy?: HttpProxy, scheme = 'https') {
   const api = createHttpApi({
     baseUrl: `${scheme}://localhost:${port}`,
     connections: 2,
-    limits: LIMITS,
+    limits: SHORT_HTTP,
     clock: { now: Date.now },
     proxy,
   })
   t.teardown(() => api.close())
   const result = await api.request(
     { method: 'GET', path: '/', headers: {}, body: null },
-    AbortSignal.timeout(5000),
+    new AbortController().signal,
   )
   return 'value' in result ? result.value.body : outcomeWithoutAnswer(result, 'test')
 }

@@ -13,7 +13,7 @@ import { SECRET } from '../../webhooks/receiver.ts'
 import { linesOf } from './lines.ts'
 
 const clock = { now: Date.now }
-const LIMITS = { connectMs: 300, answerMs: 300, bodyMs: 300 }
+const LIMITS = { connectMs: 15_000, answerMs: 2_000, bodyMs: 2_000 }
 
 async function sayOfEvents(url: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
   const config = load({ ...enough, EVENTS_URL: url, EVENTS_SECRET: SECRET, ...more })
