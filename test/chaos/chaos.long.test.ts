@@ -11,8 +11,8 @@ t.test(
       blows: [
         { at: 2, is: 'kill', replica: 0 },
         { at: 3, is: 'stop', replica: 1, seconds: 17 },
+        { at: 12, is: 'replace', replica: 2 },
         { at: 21, is: 'crash' },
-        { at: 23, is: 'replace', replica: 2 },
       ],
       random: Math.random,
       say: line => t.comment(line),

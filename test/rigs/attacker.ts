@@ -3,8 +3,8 @@ import tls from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * Attacks a listener from a thread of its own, until it is told to end. A connection that the service closes is opened
- * again at once: what an attacker has is persistence.
+ * Attacks a listener from a thread of its own, until it is told to end; says when as many connections as it wants were
+ * open. One that the service closes is opened again at once: what an attacker has is persistence.
  */
 export interface AttackOrder {
   readonly name: AttackName
@@ -103,7 +103,7 @@ function attack({ name, url, path }: AttackOrder): () => void {
   const { hostname, port, protocol } = new URL(url)
   const { connections, bare, run }: Attack = ATTACKS[name]
   const sockets = new Set<net.Socket>()
-  let ending = false
+  let [ending, opened] = [false, 0]
 
   function open(): void {
     if (ending) return
@@ -112,7 +112,10 @@ function attack({ name, url, path }: AttackOrder): () => void {
     const socket = secure ? tls.connect({ ...to, rejectUnauthorized: false }) : net.connect(to)
     sockets.add(socket)
     socket.on('error', () => {})
-    socket.once(secure ? 'secureConnect' : 'connect', () => run(socket, path))
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      if ((opened += 1) === connections) parentPort?.postMessage('open', [])
+      run(socket, path)
+    })
     socket.once('close', () => {
       sockets.delete(socket)
       setImmediate(open)
