@@ -131,7 +131,6 @@ t.test('a good callback is answered within 200 ms beside each of ten attacks', a
     after = service.memory()
   }
   const megabytes = `${Math.round(atRest)} MB, at most ${Math.round(most)} MB, and ${Math.round(after)} MB after some again`
-  t.comment(megabytes)
   t.ok(most < 512, megabytes)
   t.ok(after < most * 1.1 + 20, megabytes)
 })
