@@ -30,33 +30,10 @@ const MEASURING: readonly string[] = [
 /**
  * Short tests that share a process, one after the other in an order that a seed draws: to start one and load the service in it takes a second of
  * processor time, more than most of them. A folder stands for those of its tests that have no place of their own; what
- * has none at all shares the last process. What mostly waits for real time begins first, and files that do stand apart from
- * their folder; what computes all the time comes last, so that no processor is idle at the end.
+ * has none at all shares the last process. What takes longest begins first, and files that mostly wait stand
+ * apart from their folder: at the end no processor is idle for long.
  */
 const SHARED: readonly (readonly string[])[] = [
-  ['test/service'],
-  [
-    'test/service/alerts.test.ts',
-    'test/service/answers.test.ts',
-    'test/service/bounces.test.ts',
-    'test/service/everything-on.test.ts',
-    'test/service/scopes.test.ts',
-    'test/service/two-carriers.test.ts',
-  ],
-  ['test/providers/smtp'],
-  ['test/delivery', 'test/reports'],
-  ['test/admin', 'test/devices', 'test/devices/service.test.ts'],
-  [
-    'test/providers',
-    'test/providers/aliyun',
-    'test/providers/aliyun-pnvs',
-    'test/providers/tencent',
-    'test/providers/http-gateway',
-  ],
-  ['test/outbox'],
-  ['test/providers/twilio'],
-  ['test/commands', 'test/commands/check'],
-  ['test/attack/secrets.test.ts', 'test/attack/connections.test.ts', 'test/faults'],
   [
     'test/webhooks',
     'test/upgrade',
@@ -66,10 +43,35 @@ const SHARED: readonly (readonly string[])[] = [
     'test/sandbox/emulator',
     'test/sandbox/carriers',
   ],
-  ['test/sandbox'],
-  ['test/words', 'test/words/templates', 'test/language'],
+  ['test/admin', 'test/devices', 'test/devices/service.test.ts'],
+  [
+    'test/providers',
+    'test/providers/aliyun',
+    'test/providers/aliyun-pnvs',
+    'test/providers/tencent',
+    'test/providers/http-gateway',
+  ],
+  [
+    'test/service/alerts.test.ts',
+    'test/service/answers.test.ts',
+    'test/service/bounces.test.ts',
+    'test/service/everything-on.test.ts',
+    'test/service/scopes.test.ts',
+    'test/service/two-carriers.test.ts',
+  ],
+  ['test/delivery', 'test/reports'],
+  ['test/commands', 'test/commands/check'],
+  ['test/attack/secrets.test.ts', 'test/attack/connections.test.ts', 'test/faults'],
+  ['test/outbox'],
   ['test/attack'],
+  ['test/words', 'test/words/templates', 'test/language'],
   ['test/callback', 'test/config', 'test/messages', 'test/runtime', 'test'],
+  ['test/sandbox'],
+  // Its tests run beside each other, and so would those of its whole process.
+  ['test/providers/smtp/faults.test.ts'],
+  ['test/providers/twilio'],
+  ['test/service'],
+  ['test/providers/smtp'],
   // The certificate authority of its sandbox is that of the whole process.
   ['test/sandbox/page.test.ts'],
 ]
