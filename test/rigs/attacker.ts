@@ -3,8 +3,8 @@ import tls from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * Attacks a listener from a thread of its own, until it is told to end; says when as many connections as it wants were
- * open. One that the service closes is opened again at once: what an attacker has is persistence.
+ * Attacks a listener from a thread of its own, until it is told to end; says when it has opened as many connections as
+ * it wants. One that the service closes is opened again at once: what an attacker has is persistence.
  */
 export interface AttackOrder {
   readonly name: AttackName

@@ -9,5 +9,5 @@ import t from 'tap'
 const files = [join(import.meta.dirname, 'report.ts'), ...process.argv.slice(2)]
 const imports = files.map(file => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)}`)
 await import(`data:text/javascript,${encodeURIComponent(imports.join('\n'))}`)
-// It would let the tests of all of them run beside each other, also those that change what is common to a process.
+// A file that sets `jobs` of the whole lets all that follow run beside each other, also what changes what is common to them.
 if (files.length > 2 && t.jobs > 1) t.fail('a file that sets `t.jobs` has a process of its own: see units.ts')
