@@ -77,8 +77,8 @@ t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
   await take(page, 'message')
 
   // Hours later their codes have expired, and nobody was sent one that no longer works.
-  rig.smtp.act = undefined
   await rig.restart({}, hoursAgo(0))
+  rig.smtp.act = undefined
   await settled(rig, 'expired', 8)
   for (let n = 0; n < 6; n += 1) await rig.post('email', code(`evening${n}@example.com`, String(500_000 + n)))
   await settled(rig, 'sent', 23)
