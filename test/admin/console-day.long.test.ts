@@ -77,6 +77,7 @@ t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
   await take(page, 'message')
 
   // Hours later their codes have expired, and nobody was sent one that no longer works.
+  // Until it has ended, the service of noon tries what waits: the mail server is mended only then.
   await rig.restart({}, hoursAgo(0))
   rig.smtp.act = undefined
   await settled(rig, 'expired', 8)

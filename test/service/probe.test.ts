@@ -14,6 +14,8 @@ import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 const RECORD = JSON.parse(readFileSync(new URL('../fixtures/probe.txt', import.meta.url), 'utf8'))
 const MINUTE = 60_000
+/** An hour ago by the clock: no next code is due while a test lasts, or puts its clock forward by some minutes. */
+const PROBE_AT = new Date(Date.now() - 60 * MINUTE).toTimeString().slice(0, 5)
 const NUMBER = '+8613800138000'
 
 t.test('a code a day, at its hour, by one replica, until one arrives', async t => {
@@ -115,7 +117,7 @@ t.test('a code a day, at its hour, by one replica, until one arrives', async t =
 t.test('it goes the whole way, past what holds others, and nobody else does', async t => {
   restoreTrust(t)
   const imap = await startImap(t)
-  const rig = await startRig(t, { QUOTAS: 'sms-day=1' })
+  const rig = await startRig(t, { QUOTAS: 'sms-day=1', PROBE_AT })
   t.equal((await rig.post('sms', smsBody())).errCode, 0)
   await until(() => rig.twilio.messages.length === 1, 'the quota is used up')
   // Its first attempt goes back into the store, from which it is claimed.
@@ -181,13 +183,11 @@ t.test('whom a code goes to, and why none does', async t => {
 
 t.test('a certificate for another host, and a channel that nobody would see, are told', async t => {
   restoreTrust(t)
-  const rig = await startRig(t)
+  const rig = await startRig(t, { PROBE_AT })
   const settings = {
     PUBLIC_URL: 'https://courier.example.com',
     TLS_CA_FILE: `${rig.directory}/cert.pem`,
     PROBE_TO: `${NUMBER}, ann@example.com`,
-    // Not within the 20 minutes that pass.
-    PROBE_AT: new Date(Date.now() - 60 * MINUTE).toTimeString().slice(0, 5),
   }
   await rig.restart(settings)
   t.match(rig.log.join(''), 'no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox')
@@ -207,7 +207,7 @@ t.test('a certificate for another host, and a channel that nobody would see, are
 t.test('a code is a callback of our own, and what refuses it is why it has not arrived', async t => {
   inZone(t, 'Asia/Shanghai')
   const seen: unknown[] = []
-  const server = createServer(async (request, response) => {
+  const server = createServer({ keepAliveTimeout: 600_000 }, async (request, response) => {
     const { url: path, headers } = request
     const body = String((await request.toArray()).map(String)).replace(/"code":"\d{6}"/, '"code":"C"')
     seen.push(path?.replace(/=\d+&signature=[0-9a-f]{40}$/, '=T'), headers['user-agent'], body)
@@ -215,7 +215,6 @@ t.test('a code is a callback of our own, and what refuses it is why it has not a
     request.socket.once('close', () => seen.push('hung up'))
     response.end('{"err_code": 4002002, "err_msg": "no number"}')
   })
-  server.keepAliveTimeout = 600_000
   const own = { ownUrl: () => url, expectProbe: (id: string) => void seen.push(id), now: () => 0 }
   const url = `http://127.0.0.1:${await listen(t, server)}`
   const post = createProbePost(load({ ...enough, PUBLIC_URL: 'https://a.example', LOCALE: 'zh-CN' }), own)
